@@ -11,16 +11,5 @@ gpusim_test(simulation_test
 gpusim_benchmark(components_bench SOURCES bench/gpu_bench.cpp DEPS gpusim_components)
 gpusim_test(services_test SOURCES services/services_test.cpp services/system_calls_test.cpp DEPS gpusim_components)
 gpusim_test(async_copies_test SOURCES sm/async_copies_test.cpp DEPS gpusim_components)
-# The tests of a folder are compiled as one, which parses the headers of SystemC once. Names in their anonymous namespaces differ but for
-# those of the files that are left out.
-if(GPUSIM_TESTS AND GPUSIM_UNITY)
-  foreach(target IN ITEMS components_test simulation_test)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    get_target_property(sources ${target} SOURCES)
-    foreach(source IN LISTS sources)
-      string(REGEX REPLACE "/.*" "" folder ${source})
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
-    endforeach()
-  endforeach()
-  set_source_files_properties(lsu/tlb/tlb_test.cpp noc/mesh_test.cpp sm/simt/control_transfer_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endif()
+# Their names are those of other files' too.
+set_source_files_properties(lsu/tlb/tlb_test.cpp noc/mesh_test.cpp sm/simt/control_transfer_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -14,7 +14,7 @@
 namespace gpusim::study {
 namespace {
 
-const std::vector<std::string> kConfigs = {GPUSIM_SOURCE_DIR "/configs"};
+const std::vector<std::string> kMachines = {GPUSIM_SOURCE_DIR "/configs"};
 
 TEST(Scaled, KeepsTheUnitAndWholeNumbers) {
   EXPECT_EQ(scaled("128K", 2), "256K");
@@ -35,8 +35,8 @@ const Change* find_change(const std::vector<Change>& changes, std::string_view n
 }
 
 TEST(Changes, AreThoseThatTheMachineHas) {
-  const auto c1060 = changes_of(core::load_machine("tesla_c1060", {}, kConfigs));
-  const auto v100 = changes_of(core::load_machine("tesla_v100", {}, kConfigs));
+  const auto c1060 = changes_of(core::load_machine("tesla_c1060", {}, kMachines));
+  const auto v100 = changes_of(core::load_machine("tesla_v100", {}, kMachines));
   ASSERT_NE(find_change(v100, "L1 size"), nullptr);
   EXPECT_THAT(find_change(v100, "L1 size")->sets, testing::ElementsAre("l1.size=256K", "l1.ways=64"));
   EXPECT_EQ(find_change(c1060, "L1 size"), nullptr) << "it has none";
@@ -58,7 +58,7 @@ TEST(Changes, AreThoseThatTheMachineHas) {
 
 comp::SimulationOptions vecadd(const char* machine) {
   comp::SimulationOptions o;
-  o.machine = core::load_machine(machine, {}, kConfigs);
+  o.machine = core::load_machine(machine, {}, kMachines);
   o.ptx_name = GPUSIM_SOURCE_DIR "/workloads/vecadd/vecadd.ptx";
   o.ptx_text = core::read_text_file(o.ptx_name);
   o.launch = core::load_launch(GPUSIM_SOURCE_DIR "/workloads/vecadd/vecadd.toml",

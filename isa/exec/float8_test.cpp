@@ -20,15 +20,15 @@ namespace {
 using test::BlockRunner;
 using test::TestMemory;
 
-struct Format {
+struct Format8 {
   const char* name;
   int exponent, mantissa;
   bool infinite;  ///< the largest exponent has infinities and NaN; else only its last value is NaN
 };
-constexpr Format kFormats[] = {{"e4m3x2", 4, 3, false}, {"e5m2x2", 5, 2, true}};
+constexpr Format8 kFormats[] = {{"e4m3x2", 4, 3, false}, {"e5m2x2", 5, 2, true}};
 constexpr int kByteNan = 0x7f, kHalfNan = 0x7fff;
 
-double value_of_byte(const Format& f, int byte) {
+double value_of_byte(const Format8& f, int byte) {
   const int magnitude = byte & 0x7f, field = magnitude >> f.mantissa,
             fraction = magnitude & ((1 << f.mantissa) - 1);
   const int bias = (1 << (f.exponent - 1)) - 1;
@@ -57,7 +57,7 @@ double value_of_half(int half) {
 /// The nearest finite value, the one with an even last bit of two.
 class Rounding8 {
  public:
-  explicit Rounding8(const Format& f) {
+  explicit Rounding8(const Format8& f) {
     for (int b = 0; b < 0x80; ++b)
       if (const double v = value_of_byte(f, b); std::isfinite(v)) values_.push_back(v);
   }
@@ -140,7 +140,7 @@ class Float8 : public testing::TestWithParam<SimdLevel> {
 TEST_P(Float8, EveryPairOfBytesBecomesHalves) {
   std::vector<uint32_t> all(0x10000);
   for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-  for (const Format& f : kFormats) {
+  for (const Format8& f : kFormats) {
     for (const bool relu : {false, true}) {
       const auto got = run(std::string("cvt.rn") + (relu ? ".relu" : "") + ".f16x2." + f.name + " %r9, %h1;",
                            all, all, GetParam());
@@ -165,7 +165,7 @@ TEST_P(Float8, EveryPairOfBytesBecomesHalves) {
 TEST_P(Float8, EveryHalfBecomesBytes) {
   std::vector<uint32_t> pairs(0x10000);
   for (uint32_t i = 0; i < pairs.size(); ++i) pairs[i] = i << 16 | (i * 0x9e37u & 0xffff);
-  for (const Format& f : kFormats) {
+  for (const Format8& f : kFormats) {
     const Rounding8 rounded(f);
     for (const bool relu : {false, true}) {
       const auto got = run(std::string("cvt.rn.satfinite") + (relu ? ".relu." : ".") + f.name +
@@ -183,7 +183,7 @@ TEST_P(Float8, EveryHalfBecomesBytes) {
 
 /// Floats: all signs and exponents with the fractions at which a rounding may turn, which is every value of
 /// the format, every middle between two, and what lies next to them.
-std::vector<uint32_t> critical_floats(const Format& f) {
+std::vector<uint32_t> critical_floats(const Format8& f) {
   std::vector<uint32_t> bits;
   const auto add = [&](double v) {
     const auto exact = static_cast<float>(v);
@@ -206,7 +206,7 @@ std::vector<uint32_t> critical_floats(const Format& f) {
 }
 
 TEST_P(Float8, FloatsBecomeBytes) {
-  for (const Format& f : kFormats) {
+  for (const Format8& f : kFormats) {
     const Rounding8 rounded(f);
     const std::vector<uint32_t> a = critical_floats(f);
     const std::vector<uint32_t> b(a.rbegin(), a.rend());

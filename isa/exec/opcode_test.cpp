@@ -23,7 +23,7 @@ namespace {
 using test::BlockRunner;
 using test::TestMemory;
 
-struct Case {
+struct Vector {
   std::string text;
   std::vector<std::string> sources;
   std::string result;
@@ -32,8 +32,8 @@ struct Case {
   std::vector<uint64_t> expected;
 };
 
-Case read_case(const std::filesystem::path& path) {
-  Case c;
+Vector read_case(const std::filesystem::path& path) {
+  Vector c;
   c.text = test::read_file(path.string());
   std::istringstream lines(c.text);
   for (std::string line; std::getline(lines, line);) {
@@ -67,17 +67,17 @@ double decoded(uint64_t raw, int exponent, int mantissa) {
   return (raw >> (exponent + mantissa)) & 1 ? -magnitude : magnitude;
 }
 
-bool near(const Case& c, double got, double want) {
+bool near(const Vector& c, double got, double want) {
   return std::isfinite(got) && std::isfinite(want) &&
          std::abs(got - want) <= c.tolerance * std::max(std::abs(want), c.floor);
 }
 
 /// `got` and `want` are raw bits of the result type.
-bool matches(const Case& c, uint64_t got, uint64_t want) {
+bool matches(const Vector& c, uint64_t got, uint64_t want) {
   if (got == want) return true;
   if (c.tolerance < 0) return false;
   if (c.result.ends_with("x2")) {
-    Case one = c;
+    Vector one = c;
     one.result.resize(c.result.size() - 2);
     return matches(one, got & 0xffff, want & 0xffff) && matches(one, got >> 16, want >> 16);
   }
@@ -89,7 +89,7 @@ bool matches(const Case& c, uint64_t got, uint64_t want) {
 
 constexpr uint64_t kStride = 65536, kUntouched = 0xabababababababab;
 
-void run_case(const std::string& name, const Case& c, LoweringLevel level, SimdLevel simd, LaneMask lanes) {
+void run_case(const std::string& name, const Vector& c, LoweringLevel level, SimdLevel simd, LaneMask lanes) {
   SCOPED_TRACE(name);
   ParseResult parsed = parse_module(c.text);
   ASSERT_TRUE(parsed.ok()) << test::messages(parsed.diagnostics);
@@ -144,7 +144,7 @@ TEST_P(OpcodeTest, VectorsGiveTheExpectedBits) {
   const auto files = case_files();
   ASSERT_GT(files.size(), 400u);
   for (const auto& path : files) {
-    const Case c = read_case(path);
+    const Vector c = read_case(path);
     ASSERT_FALSE(c.inputs.empty()) << path;
     const std::string name = path.filename().string();
     run_case(name, c, LoweringLevel::kClean, GetParam(), LaneMask::all());

@@ -10,7 +10,7 @@ namespace {
 using namespace test;  // NOLINT: helpers of this folder
 
 /// %f1 to %f3 and %f6 are read; %f5 and %f7 are stored. Words become numbers between 1 and 2.
-std::string computing(std::string_view body) {
+std::string kernel_of(std::string_view body) {
   std::string text = ".reg .f32 %f<12>; .reg .f64 %d<8>; .reg .b32 %r<8>; .reg .b64 %x<4>; .reg .pred %p0;\n";
   for (const int i : {1, 2, 3, 6}) {
     text += fmt::format(
@@ -32,7 +32,7 @@ std::ostream& operator<<(std::ostream& to, const Count& c) {
 /// Of the arithmetic of two rounded operations.
 Count count(const std::string& body, int capability = 75) {
   Count c;
-  const KernelImage image = lower_ok(computing(body), level(LoweringLevel::kSchedule, 0, capability));
+  const KernelImage image = lower_ok(kernel_of(body), level(LoweringLevel::kSchedule, 0, capability));
   for (const MicroOp& op : image.ops) {
     if (op.kind != OpKind::kAlu || !is_float(op.type)) continue;
     if (op.flops == 2) ++c.both;
@@ -80,7 +80,7 @@ TEST(Contract, WherePtxasDoes) {
   for (const auto& [body, expected] : cases) {
     EXPECT_EQ(count(body), expected) << body;
     EXPECT_EQ(count(body, 60).both, 0u) << body;
-    expect_same_everywhere(computing(body), 64);
+    expect_same_everywhere(kernel_of(body), 64);
   }
 }
 
@@ -93,7 +93,7 @@ TEST(Contract, InAnUnrolledLoop) {
   EXPECT_EQ(c.products, 0u);
   EXPECT_EQ(c.sums, 0u);
   EXPECT_GE(c.both, 1u);
-  expect_same_everywhere(computing(body), 64);
+  expect_same_everywhere(kernel_of(body), 64);
 }
 
 TEST(Contract, SpecialValuesAreThoseOfTwoOperations) {
@@ -119,14 +119,14 @@ TEST(Contract, SpecialValuesAreThoseOfTwoOperations) {
         place += 4;
       }
       EXPECT_GE(count(body).both, numbers.size()) << operation;
-      expect_same_everywhere(computing(body), 32);
+      expect_same_everywhere(kernel_of(body), 32);
       LoweringOptions options = level(LoweringLevel::kNone);
-      const Outcome plain = run_image(lower_ok(computing(body), options), 32);
+      const Outcome plain = run_image(lower_ok(kernel_of(body), options), 32);
       options = level(LoweringLevel::kSchedule, 0, 75);
       for (const SimdLevel simd : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
         if (simd > best_simd_level()) continue;
         options.simd = simd;
-        EXPECT_EQ(run_image(lower_ok(computing(body), options), 32).out, plain.out) << operation;
+        EXPECT_EQ(run_image(lower_ok(kernel_of(body), options), 32).out, plain.out) << operation;
       }
     }
   }

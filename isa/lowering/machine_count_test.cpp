@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
 
-KernelImage scheduled(const std::string& text, int capability) {
+KernelImage scheduled_for(const std::string& text, int capability) {
   return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
 }
 
@@ -25,11 +25,13 @@ std::string kernel(std::string_view body) {
 
 TEST(MachineCount, ADescriptorOfGlobalMemoryIsLoadedFrom80On) {
   const std::string text = kernel("xor.b32 %r0, %t, 5;");
-  EXPECT_EQ(scheduled(text, 80).machine_instructions(), scheduled(text, 75).machine_instructions() + 1);
+  EXPECT_EQ(scheduled_for(text, 80).machine_instructions(),
+            scheduled_for(text, 75).machine_instructions() + 1);
   const std::string shared =
       ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>;\n"
       ".shared .b32 s[64]; mov.u32 %r0, %tid.x; mov.u32 %r1, s; st.shared.u32 [%r1], %r0; ret; }\n";
-  EXPECT_EQ(scheduled(shared, 80).machine_instructions(), scheduled(shared, 75).machine_instructions());
+  EXPECT_EQ(scheduled_for(shared, 80).machine_instructions(),
+            scheduled_for(shared, 75).machine_instructions());
 }
 
 TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
@@ -38,7 +40,9 @@ TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
   const std::string one = kernel("xor.b32 %r0, %t, %a;"),
                     twice = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %a;"),
                     two = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %b;");
-  const auto at = [](const std::string& text, int sm) { return scheduled(text, sm).machine_instructions(); };
+  const auto at = [](const std::string& text, int sm) {
+    return scheduled_for(text, sm).machine_instructions();
+  };
   EXPECT_EQ(at(twice, 90), at(one, 90) + 2) << "the population count and the second operation";
   EXPECT_EQ(at(two, 90), at(one, 90) + 3);
   EXPECT_EQ(at(two, 75), at(one, 75) + 2);
@@ -52,20 +56,20 @@ TEST(MachineCount, ABlockLoadsAgainWhatIsNotThereOnEachWayToIt) {
     for (int i = 0; i < 6; ++i) body += "ld.global.u32 %r1, [%at+8]; rem.u32 %r0, %r1, %r0;\n";
     return kernel(body + "xor.b32 %r0, %r0, %c;\nEND: xor.b32 %r0, %r0, " + std::string(last) + ";");
   };
-  EXPECT_EQ(scheduled(text("%c"), 90).machine_instructions(),
-            scheduled(text("%b"), 90).machine_instructions() + 1);
+  EXPECT_EQ(scheduled_for(text("%c"), 90).machine_instructions(),
+            scheduled_for(text("%b"), 90).machine_instructions() + 1);
 }
 
 TEST(Registers, AKernelThatDoesNothingHasFour) {
   const std::string text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
-  EXPECT_EQ(scheduled(text, 75).registers, 4u);
-  EXPECT_EQ(scheduled(text, 80).registers, 4u);
+  EXPECT_EQ(scheduled_for(text, 75).registers, 4u);
+  EXPECT_EQ(scheduled_for(text, 80).registers, 4u);
 }
 
 TEST(Registers, FewValuesTakeAFewMoreThanTheyNeed) {
   // ptxas gives each of these kernels 8 for sm_75.
   for (const char* body : {"xor.b32 %r0, %t, %a;", "add.s32 %r0, %a, 77; xor.b32 %r0, %t, %r0;"}) {
-    const uint32_t registers = scheduled(kernel(body), 75).registers;
+    const uint32_t registers = scheduled_for(kernel(body), 75).registers;
     EXPECT_GE(registers, 7u) << body;
     EXPECT_LE(registers, 9u) << body;
   }
@@ -83,11 +87,12 @@ std::string rounds(std::string_view first) {
 
 TEST(Registers, WhatAWarpHasOnceTakesNone) {
   // Sums of a parameter and a number, used with registers of threads: from 7.5 on a warp has them once.
-  EXPECT_LE(scheduled(rounds("%a"), 75).registers, 16u);
-  EXPECT_LE(scheduled(rounds("%a"), 80).registers, 16u);
+  EXPECT_LE(scheduled_for(rounds("%a"), 75).registers, 16u);
+  EXPECT_LE(scheduled_for(rounds("%a"), 80).registers, 16u);
   // The others are made up to the latency of a global load before they are used.
-  EXPECT_GT(scheduled(rounds("%a"), 70).registers, 18u);
-  EXPECT_GT(scheduled(rounds("%t"), 75).registers, 18u) << "of the thread's number, every thread has its own";
+  EXPECT_GT(scheduled_for(rounds("%a"), 70).registers, 18u);
+  EXPECT_GT(scheduled_for(rounds("%t"), 75).registers, 18u)
+      << "of the thread's number, every thread has its own";
 }
 
 TEST(Registers, WhatIsStoredIsTheThreadsOwn) {
@@ -98,7 +103,7 @@ TEST(Registers, WhatIsStoredIsTheThreadsOwn) {
     for (int i = 1; i < 30; ++i) body += fmt::format("st.global.u32 [%at+{}], %r{};\n", 4 * i, i);
     return kernel(body + "mov.u32 %r0, 1;");
   };
-  EXPECT_GE(scheduled(stored("%a"), 75).registers, 29u);
+  EXPECT_GE(scheduled_for(stored("%a"), 75).registers, 29u);
 }
 
 TEST(Registers, TwoConstantsOfOneOperationKeepAThreadsRegister) {
@@ -110,8 +115,8 @@ TEST(Registers, TwoConstantsOfOneOperationKeepAThreadsRegister) {
     for (int i = 1; i < 30; ++i) body += fmt::format("mad.lo.s32 %r0, %r0, {}, %r{};\n", factor, i);
     return kernel(body);
   };
-  EXPECT_LE(scheduled(values("%t"), 75).registers, 16u);
-  EXPECT_GE(scheduled(values("12"), 75).registers, 29u);
+  EXPECT_LE(scheduled_for(values("%t"), 75).registers, 16u);
+  EXPECT_GE(scheduled_for(values("12"), 75).registers, 29u);
 }
 
 }  // namespace

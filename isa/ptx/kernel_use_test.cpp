@@ -10,7 +10,7 @@
 namespace gpusim::isa {
 namespace {
 
-using Kind = PointerUse::Kind;
+using UseKind = PointerUse::Kind;
 
 Module parse(const std::string& text,
              const std::string& header = ".version 7.0\n.target sm_75\n.address_size 64\n") {
@@ -20,10 +20,10 @@ Module parse(const std::string& text,
 }
 KernelUse use_of_first(const Module& module) { return use_of(module, *module.entries().front()); }
 
-std::string text_of(const PointerUse& use) {
-  if (use.kind == Kind::kNumber) return "number";
-  return fmt::format("{} {}x{}", use.kind == Kind::kAddress ? "address" : "texture", type_name(use.element),
-                     use.vector);
+std::string use_text(const PointerUse& use) {
+  if (use.kind == UseKind::kNumber) return "number";
+  return fmt::format("{} {}x{}", use.kind == UseKind::kAddress ? "address" : "texture",
+                     type_name(use.element), use.vector);
 }
 std::vector<std::string> params_of(const std::string& params, const std::string& body,
                                    const std::string& before = "") {
@@ -31,7 +31,7 @@ std::vector<std::string> params_of(const std::string& params, const std::string&
       "{}.entry k ({}) {{\n.reg .u64 %rd<9>; .reg .u32 %r<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n{}\n}}\n",
       before, params, body));
   std::vector<std::string> texts;
-  for (const PointerUse& use : use_of_first(m).params) texts.push_back(text_of(use));
+  for (const PointerUse& use : use_of_first(m).params) texts.push_back(use_text(use));
   return texts;
 }
 using Texts = std::vector<std::string>;
@@ -85,9 +85,9 @@ TEST(KernelUse, NarrowParametersAreAddressesIn32BitModulesOnly) {
       "ld.param.u32 %r1, [a]; ld.param.u32 %r3, [n]; ld.global.s32 %r2, [%r1+4]; "
       "ld.param.u64 %d, [b]; st.global.u8 [%d], %r2; }\n";
   const KernelUse use = use_of_first(parse(text, ".version 1.4\n.target sm_13\n"));
-  EXPECT_EQ(text_of(use.params[0]), "address s32x1");
-  EXPECT_EQ(text_of(use.params[1]), "number");
-  EXPECT_EQ(text_of(use.params[2]), "address u8x1")
+  EXPECT_EQ(use_text(use.params[0]), "address s32x1");
+  EXPECT_EQ(use_text(use.params[1]), "number");
+  EXPECT_EQ(use_text(use.params[2]), "address u8x1")
       << "PTX 1.x may have 64-bit addresses and does not say so";
   EXPECT_EQ(
       params_of(".param .u32 a", "ld.param.u32 %r1, [a]; cvt.u64.u32 %rd1, %r1; ld.global.f32 %f1, [%rd1];"),
@@ -100,14 +100,14 @@ TEST(KernelUse, PointerVariables) {
       "%r;\n"
       "ld.global.u64 %d1, [sink]; add.s64 %d2, %d1, 8; st.u32 [%d2], %r; ld.global.u64 %d3, [count]; }\n");
   const KernelUse use = use_of_first(m);
-  EXPECT_EQ(text_of(use.contents[0]), "address u32x1");
-  EXPECT_EQ(text_of(use.contents[1]), "number");
-  EXPECT_EQ(text_of(use.variables[0]), "address u64x1");
+  EXPECT_EQ(use_text(use.contents[0]), "address u32x1");
+  EXPECT_EQ(use_text(use.contents[1]), "number");
+  EXPECT_EQ(use_text(use.variables[0]), "address u64x1");
   const Module index = parse(
       ".global .align 8 .u64 at;\n.entry k (.param .u64 a) {.reg .u64 %d<5>; .reg .u32 %r;\n"
       "ld.param.u64 %d1, [a]; cvta.to.global.u64 %d2, %d1; ld.global.u64 %d3, [at]; add.s64 %d4, %d2, %d3;\n"
       "st.global.u8 [%d4], %r; }\n");
-  EXPECT_EQ(text_of(use_of_first(index).contents[0]), "number") << "an index that is added to an address";
+  EXPECT_EQ(use_text(use_of_first(index).contents[0]), "number") << "an index that is added to an address";
 }
 
 TEST(KernelUse, TexturesVariablesAndGeometry) {
@@ -120,12 +120,12 @@ TEST(KernelUse, TexturesVariablesAndGeometry) {
       "[%rd3+4];\n"
       "mov.u32 %r3, s; }\n");
   const KernelUse use = use_of_first(m);
-  EXPECT_EQ(use.params[0].kind, Kind::kTexture);
+  EXPECT_EQ(use.params[0].kind, UseKind::kTexture);
   EXPECT_EQ(use.params[0].shape, TextureShape::k2d);
   EXPECT_EQ(use.params[0].element, Type::kF32);
-  EXPECT_EQ(text_of(use.params[1]), "number");
-  EXPECT_EQ(text_of(use.variables[0]), "address f32x1");
-  EXPECT_EQ(text_of(use.variables[1]), "number") << "it is not used";
+  EXPECT_EQ(use_text(use.params[1]), "number");
+  EXPECT_EQ(use_text(use.variables[0]), "address f32x1");
+  EXPECT_EQ(use_text(use.variables[1]), "number") << "it is not used";
   EXPECT_EQ(use.dimensions, 3);
   EXPECT_EQ(use.grid_dimensions, 2);
   EXPECT_TRUE(use.dynamic_shared);

@@ -19,12 +19,14 @@ const bool kAdded = [] {
   return true;
 }();
 
-const std::vector<std::string> kFolders{GPUSIM_SOURCE_DIR "/configs"};
+const std::vector<std::string> kPolicyFolders{GPUSIM_SOURCE_DIR "/configs"};
 
-MachineConfig with(std::vector<std::string> sets) { return load_machine("tesla_c1060", sets, kFolders); }
+MachineConfig with(std::vector<std::string> sets) {
+  return load_machine("tesla_c1060", sets, kPolicyFolders);
+}
 
 template <class Fn>
-std::string error_of(Fn fn) {
+std::string policy_error(Fn fn) {
   try {
     fn();
   } catch (const std::exception& e) {
@@ -34,7 +36,7 @@ std::string error_of(Fn fn) {
 }
 void expect_refused(const std::vector<std::string>& sets, const std::string& problem,
                     const std::string& hint) {
-  const std::string error = error_of([&] { (void)with(sets); });
+  const std::string error = policy_error([&] { (void)with(sets); });
   EXPECT_NE(error.find(problem), std::string::npos) << error;
   EXPECT_NE(error.find(hint), std::string::npos) << error;
 }
@@ -75,22 +77,22 @@ TEST(AddedPolicies, ValuesAreCheckedAsThoseOfOtherKeysAre) {
                  "did you mean 'mine_depth'?");
   expect_refused({"scheduler.policy=mine_"}, "scheduler.policy = \"mine_\"", "did you mean 'mine'?");
   const std::string error =
-      error_of([] { (void)parse_machine("[scheduler]\nmine_depth = 900\n", "own.cfg"); });
+      policy_error([] { (void)parse_machine("[scheduler]\nmine_depth = 900\n", "own.cfg"); });
   EXPECT_NE(error.find("own.cfg:2:14: error: scheduler.mine_depth = 900 is out of range"), std::string::npos)
       << error;
 }
 
 TEST(AddedPolicies, NamesThatAreTakenAreRefused) {
   for (const char* const word : {"mine", "plain", "gto", "two_level"})
-    EXPECT_NE(error_of([&] { add_scheduler_policy(word, {}); }).find("there is a policy of that name"),
+    EXPECT_NE(policy_error([&] { add_scheduler_policy(word, {}); }).find("there is a policy of that name"),
               std::string::npos)
         << word;
   for (const char* const word : {"", "Mine", "9lives", "a|b", "my-own", "a b"})
-    EXPECT_NE(error_of([&] { add_scheduler_policy(word, {}); }).find("the word is no name"),
+    EXPECT_NE(policy_error([&] { add_scheduler_policy(word, {}); }).find("the word is no name"),
               std::string::npos)
         << word;
   for (const char* const key : {"mine_depth", "group", "count", "policy", "first"}) {
-    const std::string error = error_of([&] {
+    const std::string error = policy_error([&] {
       add_scheduler_policy("next", {{"first", "", int64_t{1}, 0, 1, "a key"}, {key, "", 1.0, 0, 1, "a key"}});
     });
     EXPECT_NE(error.find("policy 'next': key '" + std::string(key) + "' is a key of [scheduler] already"),
@@ -111,7 +113,7 @@ TEST(AddedPolicies, KeysWithoutASoundRangeAreRefused) {
       {{"key", "", int64_t{1}, -1, 6, "a key"}, "lies between 0 and 2^53"},
       {{"key", "", int64_t{1}, 0, 1e18, "a key"}, "lies between 0 and 2^53"}};
   for (const auto& [key, text] : cases) {
-    const std::string error = error_of([&key = key] { add_scheduler_policy("next", {key}); });
+    const std::string error = policy_error([&key = key] { add_scheduler_policy("next", {key}); });
     EXPECT_NE(error.find(text), std::string::npos) << error;
   }
 }
@@ -119,7 +121,7 @@ TEST(AddedPolicies, KeysWithoutASoundRangeAreRefused) {
 TEST(AddedPolicies, NothingIsAddedOnceAConfigurationHasBeenLoaded) {
   (void)with({});
   EXPECT_THROW(add_scheduler_policy("late", {}), std::logic_error);
-  EXPECT_NE(error_of([] { add_scheduler_policy("late", {}); }).find("'late' is added after"),
+  EXPECT_NE(policy_error([] { add_scheduler_policy("late", {}); }).find("'late' is added after"),
             std::string::npos);
   expect_refused({"scheduler.policy=late"}, "scheduler.policy = \"late\"", "");
 }

@@ -11,11 +11,11 @@
 namespace gpusim::core {
 namespace {
 
-const std::vector<std::string> kFolders{GPUSIM_SOURCE_DIR "/configs"};
+const std::vector<std::string> kCurveFolders{GPUSIM_SOURCE_DIR "/configs"};
 
-std::string error_of(std::vector<std::string> sets) {
+std::string curve_error(std::vector<std::string> sets) {
   try {
-    (void)load_machine("tesla_c1060", sets, kFolders);
+    (void)load_machine("tesla_c1060", sets, kCurveFolders);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -67,35 +67,35 @@ TEST(VoltageCurve, TextsThatAreNoTable) {
 }
 
 TEST(VoltageCurve, ContradictionsNameBothPlaces) {
-  EXPECT_NE(error_of({"dvfs.core_threshold=1.3", "dvfs.core_voltage=1.1"})
+  EXPECT_NE(curve_error({"dvfs.core_threshold=1.3", "dvfs.core_voltage=1.1"})
                 .find("is not below dvfs.core_voltage = 1.1 V"),
             std::string::npos);
-  const std::string table = error_of({"dvfs.core_points=600MHz 0.9V, 900MHz 1V", "dvfs.core_max=1GHz"});
+  const std::string table = curve_error({"dvfs.core_points=600MHz 0.9V, 900MHz 1V", "dvfs.core_max=1GHz"});
   EXPECT_NE(table.find("dvfs.core_max = 1000MHz is not the last clock"), std::string::npos) << table;
   EXPECT_NE(table.find("dvfs.core_points stands at"), std::string::npos) << table;
-  EXPECT_NE(error_of({"dvfs.dram_points=900MHz 0.9V, 600MHz 1V"}).find("dvfs.dram_points: 600MHz 1 V"),
+  EXPECT_NE(curve_error({"dvfs.dram_points=900MHz 0.9V, 600MHz 1V"}).find("dvfs.dram_points: 600MHz 1 V"),
             std::string::npos);
-  EXPECT_NE(
-      error_of({"dvfs.governor=utilisation", "dvfs.low=0.7"}).find("dvfs.low = 0.7 is not below dvfs.high"),
-      std::string::npos);
-  EXPECT_NE(error_of({"dvfs.governor=utilisation", "dvfs.lowest=5GHz"}).find("no two clocks"),
+  EXPECT_NE(curve_error({"dvfs.governor=utilisation", "dvfs.low=0.7"})
+                .find("dvfs.low = 0.7 is not below dvfs.high"),
             std::string::npos);
-  EXPECT_NE(error_of({"energy.fp32=3 kWh"}).find("is not an energy such as"), std::string::npos);
+  EXPECT_NE(curve_error({"dvfs.governor=utilisation", "dvfs.lowest=5GHz"}).find("no two clocks"),
+            std::string::npos);
+  EXPECT_NE(curve_error({"energy.fp32=3 kWh"}).find("is not an energy such as"), std::string::npos);
 }
 
 TEST(VoltageCurve, GovernorsClocks) {
   std::vector<std::string> sets{"dvfs.core_max=1200MHz", "dvfs.steps=4", "dvfs.lowest=600MHz"};
-  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
+  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kCurveFolders)),
             (std::vector<int64_t>{600'000, 800'000, 1'000'000, 1'200'000}));
   sets = {"dvfs.core_max=0kHz", "dvfs.core_voltage=1.1",
           "dvfs.core_points=300MHz 0.8V, 700MHz 0.9V, 1200MHz 1.1V"};
-  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
+  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kCurveFolders)),
             (std::vector<int64_t>{700'000, 1'200'000}));
 }
 
 TEST(VoltageCurve, StaticPowerAtTheLowestVoltageIsTheIdlePower) {
   for (const char* name : {"tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h200"}) {
-    const MachineConfig m = load_machine(name, {}, kFolders);
+    const MachineConfig m = load_machine(name, {}, kCurveFolders);
     const auto lowest = [](const MachineConfig::VoltageCurve& c, int64_t khz) {
       const VoltageCurve curve(c, khz);
       return curve.at(1) / curve.max_volts();
@@ -109,14 +109,15 @@ TEST(VoltageCurve, StaticPowerAtTheLowestVoltageIsTheIdlePower) {
 }
 
 TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
-  MachineConfig m = load_machine("tesla_c1060", {}, kFolders);
+  MachineConfig m = load_machine("tesla_c1060", {}, kCurveFolders);
   const double ccd = m.dram.ccd_ns;  // written in memory cycles
   set_clocks(m, {900'000, 0, 400'000}, {"test"});
   EXPECT_EQ(m.clocks.core_khz, 900'000);
   EXPECT_EQ(m.clocks.interconnect_khz, 602'000);
   EXPECT_EQ(m.clocks.dram_khz, 400'000);
   EXPECT_EQ(m.dram.ccd_ns, ccd);
-  MachineConfig other = load_machine("tesla_c1060", std::vector<std::string>{"dvfs.core_max=0kHz"}, kFolders);
+  MachineConfig other =
+      load_machine("tesla_c1060", std::vector<std::string>{"dvfs.core_max=0kHz"}, kCurveFolders);
   set_clocks(other, {900'000, 0, 0}, {"test"});
   EXPECT_EQ(other.dvfs.core.max_khz, 1'296'000);
   EXPECT_THROW(set_clocks(m, {0, 0, 1'000}, {"test"}), InputError);  // refresh would leave no time
@@ -124,7 +125,7 @@ TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
 
 TEST(VoltageCurve, LatenciesThatFollowKeepTheirCycles) {
   const std::vector<std::string> sets{"clocks.latencies_follow=true", "clocks.interconnect_follows=true"};
-  const MachineConfig usual = load_machine("tesla_v100", sets, kFolders);
+  const MachineConfig usual = load_machine("tesla_v100", sets, kCurveFolders);
   MachineConfig m = usual;
   set_clocks(m, {usual.clocks.core_khz / 2, 0, usual.clocks.dram_khz / 4}, {"test"});
   EXPECT_DOUBLE_EQ(m.interconnect.request_latency_ns, 2 * usual.interconnect.request_latency_ns);
@@ -156,15 +157,15 @@ TEST(ClockPoints, TheMemorysClockFollowsTheCores) {
   EXPECT_EQ(dram_clock_beside({}, 600'000, 900'000), 900'000);
 
   const std::vector<std::string> sets{"clocks.dram_follows=600MHz 400MHz, 900MHz 800MHz"};
-  MachineConfig m = load_machine("tesla_c1060", sets, kFolders);
+  MachineConfig m = load_machine("tesla_c1060", sets, kCurveFolders);
   const int64_t dram = m.clocks.dram_khz;
   set_clocks(m, {750'000, 0, 0}, {"test"});
   EXPECT_EQ(m.clocks.dram_khz, 600'000);
   set_clocks(m, {750'000, 0, dram}, {"test"});
   EXPECT_EQ(m.clocks.dram_khz, dram);
-  EXPECT_NE(
-      error_of({"clocks.dram_follows=600MHz, 900MHz 800MHz"}).find("clocks.dram_follows = \"600MHz, 900MHz"),
-      std::string::npos);
+  EXPECT_NE(curve_error({"clocks.dram_follows=600MHz, 900MHz 800MHz"})
+                .find("clocks.dram_follows = \"600MHz, 900MHz"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -47,12 +47,12 @@ grid = 1
 block = 32
 )toml";
 
-LaunchDescription parse(const std::string& steps) {
+LaunchDescription parsed_steps(const std::string& steps) {
   return parse_launch(kBuffers + steps, "w.toml", {}, 1, false);
 }
-std::string error_of(const std::string& steps) {
+std::string steps_error(const std::string& steps) {
   try {
-    (void)parse(steps + kLaunch);
+    (void)parsed_steps(steps + kLaunch);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -62,7 +62,7 @@ std::string error_of(const std::string& steps) {
 /// Device memory of a launch file without a device.
 class Host {
  public:
-  explicit Host(const std::string& steps) : launch_(parse(steps)) {
+  explicit Host(const std::string& steps) : launch_(parsed_steps(steps)) {
     for (const BufferSpec& b : launch_.buffers) {
       memory_.emplace_back(b.bytes());
       fill_buffer(b, 1, memory_.back());
@@ -110,7 +110,7 @@ class Host {
 };
 
 TEST(Steps, MemsetsAndCopiesAreRead) {
-  const LaunchDescription l = parse(std::string(R"toml(
+  const LaunchDescription l = parsed_steps(std::string(R"toml(
 [[memset]]
 buffer = "A"
 value = -1
@@ -151,7 +151,7 @@ bytes = 8
 }
 
 TEST(Steps, MistakesInMemsetsAndCopiesAreReportedTogether) {
-  const std::string all = error_of(R"toml(
+  const std::string all = steps_error(R"toml(
 [[memset]]
 buffer = "AA"
 value = 0
@@ -256,7 +256,7 @@ loop = "outer"
 }
 
 TEST(Steps, TheCountOfALoopIsKnownInItsBodyOnly) {
-  EXPECT_THAT(error_of(R"toml(
+  EXPECT_THAT(steps_error(R"toml(
 [[loop]]
 name = "i"
 times = 2
@@ -337,7 +337,7 @@ block = 32
 }
 
 TEST(Steps, MistakesInLoopsAreReportedTogether) {
-  const std::string all = error_of(R"toml(
+  const std::string all = steps_error(R"toml(
 [[loop]]
 name = "endless"
 [[host]]
@@ -467,7 +467,7 @@ block = 32
 }
 
 TEST(Steps, MistakesInHostStepsAreReportedTogether) {
-  const std::string all = error_of(R"toml(
+  const std::string all = steps_error(R"toml(
 [[host]]
 step = "swop(A, B)"
 [[host]]
@@ -564,7 +564,7 @@ block = 32
 }
 
 TEST(Steps, VariablesAreCheckedOnceTheyAreBound) {
-  LaunchDescription l = parse(R"toml(
+  LaunchDescription l = parsed_steps(R"toml(
 [[variable]]
 name = "stop"
 [[memset]]
@@ -596,7 +596,7 @@ loop = "i"
 }
 
 TEST(Steps, AReferenceTakesWhatTheFirstCopyBrings) {
-  const LaunchDescription l = parse(std::string(R"toml(
+  const LaunchDescription l = parsed_steps(std::string(R"toml(
 [[copy]]
 buffer = "B"
 init = "fill(3)"

@@ -48,7 +48,7 @@ LaunchDescription bound(const std::string& text, bool allow_files = true) {
   bind_variables(launch, declarations(), "k.ptx");
   return launch;
 }
-std::string error_of(const std::string& text, bool allow_files = true) {
+std::string variable_error(const std::string& text, bool allow_files = true) {
   try {
     (void)bound(text, allow_files);
   } catch (const InputError& e) {
@@ -143,26 +143,27 @@ TEST(Variables, ErrorsNamePlaceAndNearestName) {
        {"several files of the program have a variable 'twin' of their own", "k.ptx:12:7, l.ptx:2:7"}},
   };
   for (const auto& [text, messages] : cases)
-    for (const char* message : messages) EXPECT_THAT(error_of(variable(text)), HasSubstr(message)) << text;
-  EXPECT_THAT(error_of(variable("name = \"scale\"") + variable("name = \"scale\"")),
+    for (const char* message : messages)
+      EXPECT_THAT(variable_error(variable(text)), HasSubstr(message)) << text;
+  EXPECT_THAT(variable_error(variable("name = \"scale\"") + variable("name = \"scale\"")),
               HasSubstr("is listed twice"));
-  EXPECT_THAT(error_of(variable("name = \"scale\"\ninit = \"file:a.npy\""), false),
+  EXPECT_THAT(variable_error(variable("name = \"scale\"\ninit = \"file:a.npy\""), false),
               HasSubstr("files are not allowed"));
 }
 
 TEST(Variables, AreNoBuffersWhereBuffersAreMeant) {
   const std::string set = variable("name = \"scale\"\ninit = 1");
-  EXPECT_THAT(error_of(set + "[[expect]]\nbuffer = \"scale\"\nvalues = [1]\n"),
+  EXPECT_THAT(variable_error(set + "[[expect]]\nbuffer = \"scale\"\nvalues = [1]\n"),
               HasSubstr("'scale' is a variable, not a buffer\n  hint: variable = \"scale\""));
-  EXPECT_THAT(error_of(set + "[[expect]]\nvariable = \"A\"\nvalues = [1]\n"),
+  EXPECT_THAT(variable_error(set + "[[expect]]\nvariable = \"A\"\nvalues = [1]\n"),
               HasSubstr("'A' is a buffer\n  hint: buffer = \"A\""));
-  EXPECT_THAT(error_of("[[expect]]\nvariable = \"scal\"\nvalues = [1]\n"),
+  EXPECT_THAT(variable_error("[[expect]]\nvariable = \"scal\"\nvalues = [1]\n"),
               HasSubstr("w.toml:11:12: error: k.ptx has no .global or .const variable 'scal'"));
-  EXPECT_THAT(error_of("[[expect]]\nvariable = \"scale\"\nvalues = [1, 2]\n"),
+  EXPECT_THAT(variable_error("[[expect]]\nvariable = \"scale\"\nvalues = [1, 2]\n"),
               HasSubstr("w.toml:12:10: error: 2 values, variable 'scale' has 1 element of type f32"));
-  EXPECT_THAT(error_of("[[expect]]\nvariable = \"scale\"\nfile = \"none.npy\"\n"),
+  EXPECT_THAT(variable_error("[[expect]]\nvariable = \"scale\"\nfile = \"none.npy\"\n"),
               HasSubstr("w.toml:12:8: error: none.npy: error: cannot open"));
-  EXPECT_EQ(error_of(set + "[[copy]]\nvariable = \"scale\"\n"), "no error");
+  EXPECT_EQ(variable_error(set + "[[copy]]\nvariable = \"scale\"\n"), "no error");
 }
 
 TEST(Variables, AreArgumentsAndReferenceInputs) {

@@ -56,7 +56,7 @@ std::vector<double> numbers(size_t count, double seed) {
   return values;
 }
 
-std::string error_of(const std::string& reference, const std::vector<Input>& inputs, uint64_t room) {
+std::string numeric_error(const std::string& reference, const std::vector<Input>& inputs, uint64_t room) {
   try {
     (void)expected(reference, inputs, room);
   } catch (const std::exception& error) {
@@ -88,8 +88,8 @@ TEST(Algorithms, LevelsOfAGraph) {
   const uint64_t never = ~uint64_t{0};
   EXPECT_THAT(expected("bfs(R, K)", {rows, columns}, 5, "s32").integers, ElementsAre(0, 1, 1, 2, never));
   EXPECT_THAT(expected("bfs(R, K, 4)", {rows, columns}, 5, "s32").integers, ElementsAre(1, 2, 2, 3, 0));
-  EXPECT_THAT(error_of("bfs(R, K, 5)", {rows, columns}, 5), HasSubstr("5 vertices, no 5"));
-  EXPECT_THAT(error_of("bfs(R, K, 4)", {rows, {"K", "s32", {1, 2, 3, 3, 0}}}, 5),
+  EXPECT_THAT(numeric_error("bfs(R, K, 5)", {rows, columns}, 5), HasSubstr("5 vertices, no 5"));
+  EXPECT_THAT(numeric_error("bfs(R, K, 4)", {rows, {"K", "s32", {1, 2, 3, 3, 0}}}, 5),
               HasSubstr("outside its arrays"));
 }
 
@@ -138,7 +138,7 @@ TEST(Algorithms, FourierTransforms) {
   }
   EXPECT_THAT(reals("dft3d(X, 2, 1, 4)", {{"X", "f64", grid}}, 16),
               Pointwise(DoubleNear(1e-12), transformed));
-  EXPECT_THAT(error_of("dft(X, 3)", {x}, 16), HasSubstr("8 complex numbers are no pieces of 3"));
+  EXPECT_THAT(numeric_error("dft(X, 3)", {x}, 16), HasSubstr("8 complex numbers are no pieces of 3"));
 }
 
 TEST(Algorithms, HeatSpreads) {
@@ -179,7 +179,8 @@ TEST(Solvers, MultigridOnOneAndTwoGrids) {
   const auto constant = reals("multigrid3d(V, 4, 2)", {{"V", "f64", std::vector<double>(64, 8.0)}}, 64);
   EXPECT_THAT(constant,
               Pointwise(DoubleNear(1e-12), std::vector<double>(64, -3.0 / 8 * 4 * 8 - 3.0 / 8 * 8)));
-  EXPECT_THAT(error_of("multigrid3d(V, 6, 3)", {{"V", "f64", impulse}}, 216), HasSubstr("has no 3 grids"));
+  EXPECT_THAT(numeric_error("multigrid3d(V, 6, 3)", {{"V", "f64", impulse}}, 216),
+              HasSubstr("has no 3 grids"));
 }
 
 TEST(Solvers, InterpolationTakesMeansOfTheCoarseCells) {
@@ -254,18 +255,18 @@ TEST(Solvers, BlockTridiagonalSystemsAreSolved) {
 
 TEST(Solvers, RefuseWhatDoesNotFit) {
   const Input x{"X", "f64", {1, 2, 3, 4}};
-  EXPECT_THAT(error_of("penta3d(X, X, 2)", {x}, 8), HasSubstr("reads 8 elements of 'X', which has 4"));
-  EXPECT_THAT(error_of("penta3d(X, X, 100000)", {x}, 4), HasSubstr("too large"));
-  EXPECT_THAT(error_of("sweeps3d(X, 2, 2, 2, 1, 1)", {x}, 4),
+  EXPECT_THAT(numeric_error("penta3d(X, X, 2)", {x}, 8), HasSubstr("reads 8 elements of 'X', which has 4"));
+  EXPECT_THAT(numeric_error("penta3d(X, X, 100000)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("sweeps3d(X, 2, 2, 2, 1, 1)", {x}, 4),
               HasSubstr("gives 8 elements, the buffer has 4"));
-  EXPECT_THAT(error_of("nbody(X, 1000000, 1)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("nbody(X, 1000000, 1)", {x}, 4), HasSubstr("too large"));
   // Refused before memory is taken, and products of sizes do not wrap.
-  EXPECT_THAT(error_of("multigrid3d(X, 2147483648)", {x}, 4), HasSubstr("too large"));
-  EXPECT_THAT(error_of("sweeps3d(X, 2147483648, 2147483648, 4, 1, 1)", {x}, 4), HasSubstr("too large"));
-  EXPECT_THAT(error_of("dft3d(X, 2147483648, 2147483648, 4)", {x}, 4), HasSubstr("too large"));
-  EXPECT_THAT(error_of("attention(X, X, X, 1, 2147483648, 0)", {x}, 4), HasSubstr("needs values"));
-  EXPECT_THAT(error_of("softmax(X, 2147483648, 2)", {x}, 4), HasSubstr("the buffer has 4"));
-  EXPECT_THAT(error_of("convolve2d(X, X, 2, 2, 2147483648)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("multigrid3d(X, 2147483648)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("sweeps3d(X, 2147483648, 2147483648, 4, 1, 1)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("dft3d(X, 2147483648, 2147483648, 4)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(numeric_error("attention(X, X, X, 1, 2147483648, 0)", {x}, 4), HasSubstr("needs values"));
+  EXPECT_THAT(numeric_error("softmax(X, 2147483648, 2)", {x}, 4), HasSubstr("the buffer has 4"));
+  EXPECT_THAT(numeric_error("convolve2d(X, X, 2, 2, 2147483648)", {x}, 4), HasSubstr("too large"));
 }
 
 }  // namespace

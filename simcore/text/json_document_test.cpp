@@ -5,7 +5,7 @@
 namespace gpusim::core {
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string json_error(std::string_view text) {
   try {
     (void)parse_json(text, "t");
   } catch (const InputError& error) {
@@ -43,27 +43,27 @@ TEST(JsonDocument, NumbersThatAreNoIntegersOf64Bits) {
 
 TEST(JsonDocument, PairsOfSurrogates) {
   EXPECT_EQ(parse_json("\"\\ud83d\\ude00\"", "t").text, "\xf0\x9f\x98\x80");
-  EXPECT_EQ(error_of("\"\\ud83d\""), "t:1:7: error: half of a pair of \\u");
-  EXPECT_EQ(error_of("\"\\ud83d\\u0041\""), "t:1:13: error: expected the second half of a pair of \\u");
+  EXPECT_EQ(json_error("\"\\ud83d\""), "t:1:7: error: half of a pair of \\u");
+  EXPECT_EQ(json_error("\"\\ud83d\\u0041\""), "t:1:13: error: expected the second half of a pair of \\u");
 }
 
 TEST(JsonDocument, MistakesAreNamedWithTheirPlace) {
-  EXPECT_EQ(error_of(""), "t:1:1: error: expected a value, found the end of the file");
-  EXPECT_EQ(error_of("{\n  \"a\" 1}"), "t:2:7: error: expected ':' behind the name, found '1'");
-  EXPECT_EQ(error_of("{\"a\": 1,}"), "t:1:9: error: expected a name in quotes, found '}'");
-  EXPECT_EQ(error_of("[1 2]"), "t:1:4: error: expected ']' or ',' behind an element, found '2'");
-  EXPECT_EQ(error_of("[1,]"), "t:1:4: error: expected a value, found ']'");
-  EXPECT_EQ(error_of("{\"a\": 1, \"a\": 2}"), "t:1:10: error: \"a\" stands here a second time");
-  EXPECT_EQ(error_of("01"), "t:1:1: error: a number has digits, and none is a zero in front of others");
-  EXPECT_EQ(error_of("1."), "t:1:3: error: expected a digit behind the point, found the end of the file");
-  EXPECT_EQ(error_of("1e999"), "t:1:1: error: the number is out of range");
-  EXPECT_EQ(error_of("\"a"), "t:1:3: error: the string does not end");
-  EXPECT_EQ(error_of("\"\\x\""), "t:1:3: error: 'x' behind a backslash");
-  EXPECT_EQ(error_of("\"\\u12\""), "t:1:3: error: expected four hexadecimal digits behind \\u");
-  EXPECT_NE(error_of("\"a\nb\"").find("t:1:3: error: byte 0x0a in a string"), std::string::npos);
-  EXPECT_EQ(error_of("1 2"), "t:1:3: error: text behind the value");
-  EXPECT_EQ(error_of(std::string(100000, '[')), "t:1:66: error: more than 64 levels");
-  EXPECT_EQ(error_of(std::string_view("1\0", 2)), "t:1:2: error: text behind the value");
+  EXPECT_EQ(json_error(""), "t:1:1: error: expected a value, found the end of the file");
+  EXPECT_EQ(json_error("{\n  \"a\" 1}"), "t:2:7: error: expected ':' behind the name, found '1'");
+  EXPECT_EQ(json_error("{\"a\": 1,}"), "t:1:9: error: expected a name in quotes, found '}'");
+  EXPECT_EQ(json_error("[1 2]"), "t:1:4: error: expected ']' or ',' behind an element, found '2'");
+  EXPECT_EQ(json_error("[1,]"), "t:1:4: error: expected a value, found ']'");
+  EXPECT_EQ(json_error("{\"a\": 1, \"a\": 2}"), "t:1:10: error: \"a\" stands here a second time");
+  EXPECT_EQ(json_error("01"), "t:1:1: error: a number has digits, and none is a zero in front of others");
+  EXPECT_EQ(json_error("1."), "t:1:3: error: expected a digit behind the point, found the end of the file");
+  EXPECT_EQ(json_error("1e999"), "t:1:1: error: the number is out of range");
+  EXPECT_EQ(json_error("\"a"), "t:1:3: error: the string does not end");
+  EXPECT_EQ(json_error("\"\\x\""), "t:1:3: error: 'x' behind a backslash");
+  EXPECT_EQ(json_error("\"\\u12\""), "t:1:3: error: expected four hexadecimal digits behind \\u");
+  EXPECT_NE(json_error("\"a\nb\"").find("t:1:3: error: byte 0x0a in a string"), std::string::npos);
+  EXPECT_EQ(json_error("1 2"), "t:1:3: error: text behind the value");
+  EXPECT_EQ(json_error(std::string(100000, '[')), "t:1:66: error: more than 64 levels");
+  EXPECT_EQ(json_error(std::string_view("1\0", 2)), "t:1:2: error: text behind the value");
 }
 
 TEST(JsonDocument, WhatIsQuotedReadsBackAsTheSame) {

@@ -8,12 +8,12 @@
 namespace gpusim::isa {
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 
 std::vector<Token> lex(std::string_view text, Diagnostics& diagnostics) {
   Lexer lexer(text, diagnostics);
   std::vector<Token> tokens;
-  for (Token t = lexer.next(); t.kind != Kind::kEnd; t = lexer.next()) tokens.push_back(t);
+  for (Token t = lexer.next(); t.kind != TokenKind::kEnd; t = lexer.next()) tokens.push_back(t);
   return tokens;
 }
 
@@ -37,7 +37,7 @@ TEST(Lexer, SplitsAStatement) {
   for (const Token& token : t) texts.push_back(token.text);
   EXPECT_EQ(texts, (std::vector<std::string_view>{"@", "!", "%p1", "ld", ".global", ".u32", "%r1", ",", "[",
                                                   "%rd1", "+", "-", "4", "]", ";"}));
-  EXPECT_EQ(t[4].kind, Kind::kDotName);
+  EXPECT_EQ(t[4].kind, TokenKind::kDotName);
   EXPECT_EQ(t[4].name(), "global");
 }
 
@@ -54,25 +54,25 @@ TEST(Lexer, ReadsIntegers) {
   const auto t = lex_ok("0 42 0x1F 0XfU 017 0b101 7U 18446744073709551615 WARP_SZ");
   const uint64_t values[] = {0, 42, 31, 15, 15, 5, 7, ~uint64_t{0}};
   for (size_t i = 0; i < std::size(values); ++i) {
-    EXPECT_EQ(t[i].kind, Kind::kInteger);
+    EXPECT_EQ(t[i].kind, TokenKind::kInteger);
     EXPECT_EQ(t[i].value, values[i]);
   }
   EXPECT_TRUE(t[3].is_unsigned);
   EXPECT_TRUE(t[6].is_unsigned);
   EXPECT_FALSE(t[1].is_unsigned);
-  EXPECT_EQ(t[8].kind, Kind::kIdentifier);
+  EXPECT_EQ(t[8].kind, TokenKind::kIdentifier);
 }
 
 TEST(Lexer, ReadsFloats) {
   const auto t = lex_ok("0f3F800000 0d3FF0000000000000 1.5 2e3 1.25E-1 0F00000000");
-  EXPECT_EQ(t[0].kind, Kind::kFloat32);
+  EXPECT_EQ(t[0].kind, TokenKind::kFloat32);
   EXPECT_EQ(t[0].value, 0x3f800000u);
-  EXPECT_EQ(t[1].kind, Kind::kFloat64);
+  EXPECT_EQ(t[1].kind, TokenKind::kFloat64);
   EXPECT_EQ(std::bit_cast<double>(t[1].value), 1.0);
   EXPECT_EQ(std::bit_cast<double>(t[2].value), 1.5);
   EXPECT_EQ(std::bit_cast<double>(t[3].value), 2000.0);
   EXPECT_EQ(std::bit_cast<double>(t[4].value), 0.125);
-  EXPECT_EQ(t[5].kind, Kind::kFloat32);
+  EXPECT_EQ(t[5].kind, TokenKind::kFloat32);
 }
 
 TEST(Lexer, KeepsDoubleColonsInModifiers) {
@@ -111,8 +111,8 @@ TEST(Lexer, ReportsBadInput) {
 TEST(Lexer, EndsForEver) {
   Diagnostics diagnostics;
   Lexer lexer("", diagnostics);
-  EXPECT_EQ(lexer.next().kind, Kind::kEnd);
-  EXPECT_EQ(lexer.next().kind, Kind::kEnd);
+  EXPECT_EQ(lexer.next().kind, TokenKind::kEnd);
+  EXPECT_EQ(lexer.next().kind, TokenKind::kEnd);
 }
 
 }  // namespace
