@@ -48,7 +48,8 @@ void Selector::matrix_move(Frame& frame, const Instruction& inst) {
   for (size_t i = 0; i < parts.size() && !store; ++i) write_back(frame, parts[i], Type::kB32, results[i]);
 }
 
-/// One micro-op of 16 x 8 results; m16n8k32 of 8-bit integers is two, along k.
+/// One micro-op of 16 x 8 results; m16n8k32 of 8-bit integers is two, along k. So that .satfinite clamps
+/// once, the products are then summed up alone, which no 32 bits overflow, and saturating additions follow.
 void Selector::mma(Frame& frame, const Instruction& inst) {
   const std::optional<MmaForm> form = mma_form(inst);
   if (!form) return unsupported(inst, "this form");
@@ -82,13 +83,21 @@ void Selector::mma(Frame& frame, const Instruction& inst) {
   op.flops = row->flops;
   op.type = form->d;
   op.whole_warp = true;
-  op.imm = std::bit_cast<uint64_t>(mma_sum(inst.mods, form->multiplicand, module_.target_sm));
+  const size_t steps = integers && form->a_registers == 4 ? 2 : 1;
+  const bool clamps_behind = form->satfinite && steps == 2;
+  WmmaSum sum = mma_sum(inst.mods, form->multiplicand, module_.target_sm);
+  const std::vector<Value> addends = sums;
+  if (clamps_behind) {
+    sum.satfinite = 0;
+    sums.assign(sums.size(), Value{kNoVar, false, 0});
+  }
+  op.imm = std::bit_cast<uint64_t>(sum);
   std::vector<Operand> parts = elements(frame, inst.operands[0]);
   if (parts.size() != form->d_registers) return unsupported(inst, "these registers");
   std::vector<Var> results;
   for (const Operand& p : parts) results.push_back(destination(frame, p, word));
-  const size_t steps = integers && form->a_registers == 4 ? 2 : 1;
   for (size_t s = 0; s < steps; ++s) {
+    const bool last = s + 1 == steps;
     Op part = op;
     const auto add = [&part](const std::vector<Value>& from, size_t first, size_t count) {
       for (size_t i = 0; i < count; ++i) part.src[part.num_src++] = from[first + i];
@@ -97,10 +106,19 @@ void Selector::mma(Frame& frame, const Instruction& inst) {
     add(b, s * b.size() / steps, b.size() / steps);
     add(sums, 0, sums.size());
     for (size_t i = 0; i < results.size(); ++i)
-      part.dst[part.num_dst++] = s + 1 == steps ? results[i] : program_.new_var(class_of(word));
-    for (size_t i = 0; i < results.size() && s + 1 < steps; ++i) sums[i] = Value{part.dst[i], doubles, 0};
+      part.dst[part.num_dst++] = last && !clamps_behind ? results[i] : program_.new_var(class_of(word));
+    for (size_t i = 0; i < results.size(); ++i) sums[i] = Value{part.dst[i], doubles, 0};
     emit(part);
   }
+  // All before any result is written, which may be another one's addend.
+  for (size_t i = 0; i < results.size() && clamps_behind; ++i) {
+    const Value both[2] = {sums[i], addends[i]};
+    const Var clamped = program_.new_var(class_of(word));
+    emit_form(form_key(Opcode::kAdd, Type::kS32, Type::kNone, kVarSat), {clamped}, both);
+    sums[i] = Value{clamped, false, 0};
+  }
+  for (size_t i = 0; i < results.size() && clamps_behind; ++i)
+    emit_form(form_key(Opcode::kMov, word), {results[i]}, {&sums[i], 1});
   for (size_t i = 0; i < parts.size(); ++i) write_back(frame, parts[i], word, results[i]);
 }
 
