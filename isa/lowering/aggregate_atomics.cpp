@@ -25,8 +25,6 @@ bool gives_sum(AtomOp o) { return o == AtomOp::kAdd; }
 bool combines(AtomOp o) {
   return o == AtomOp::kMin || o == AtomOp::kMax || o == AtomOp::kAnd || o == AtomOp::kOr || o == AtomOp::kXor;
 }
-/// Without a result these are `red`, which nothing waits for.
-bool has_red(AtomOp o) { return gives_sum(o) || combines(o) || o == AtomOp::kInc || o == AtomOp::kDec; }
 
 class Aggregator {
  public:
@@ -36,12 +34,7 @@ class Aggregator {
         word_(find_form(form_key(Opcode::kXor, Type::kB32), level)),
         wide_(find_form(form_key(Opcode::kXor, Type::kB64), level)),
         product_(find_form(form_key(Opcode::kMul, Type::kU32, Type::kNone, kVarWide), level)),
-        divergent_(divergent_variables(program, flow)),
-        readers_(program.vars.size(), 0) {
-    for (const Block& block : program.blocks) {
-      for (const Op& op : block.ops) for_each_use(op, [&](Var v) { ++readers_[v]; });
-    }
-  }
+        divergent_(divergent_variables(program, flow)) {}
 
   void run() {
     for (Block& block : program_.blocks) {
@@ -82,8 +75,6 @@ class Aggregator {
     const bool system_call = op.key == 0;
     if (system_call || op.memory.elements != 1 || is_float(op.type) || op.memory.element_bytes < 4)
       return out_->push_back(op);
-    if (op.num_dst == 1 && op.dst[0] != kNoVar && readers_[op.dst[0]] == 0 && has_red(operation))
-      op.num_dst = 0;
     if (counts_in_memory(op, operation)) {
       op.memory.aggregation = MemoryOperand::Aggregation::kEachAddress;
       return out_->push_back(op);
@@ -186,7 +177,6 @@ class Aggregator {
   Var new_var(bool wide = false) {
     const Var v = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
     divergent_.push_back(true);
-    readers_.push_back(1);
     return v;
   }
 
@@ -219,7 +209,6 @@ class Aggregator {
   bool redux_;
   const SemanticRow *word_, *wide_, *product_;
   std::vector<bool> divergent_;
-  std::vector<uint32_t> readers_;
   std::vector<Op>* out_ = nullptr;
   const Op* place_ = nullptr;  // the access
   std::vector<Var> awaited_;

@@ -24,6 +24,30 @@ TEST(CleanPasses, CopiesAndConstantsDisappear) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(CleanPasses, AtomicsWhoseResultNobodyReadsHaveNone) {
+  const auto results = [](const std::string& statement, const std::string& behind = "") {
+    const KernelImage image = lower_ok(
+        thread_kernel(
+            ".reg .b32 %r<6>; .reg .f32 %f<4>; .reg .f64 %d<4>; .shared .align 8 .b8 s[64];",
+            "mov.f32 %f0, 0f3F800000; mov.f64 %d0, 0d3FF0000000000000; " + statement + behind + " ret;"),
+        level(LoweringLevel::kClean));
+    for (const MicroOp& op : image.ops)
+      if (op.kind == OpKind::kAtomic) return int{op.num_dst};
+    return -1;
+  };
+  for (const char* statement :
+       {"atom.global.add.f32 %f1, [%out], %f0;", "atom.global.add.f64 %d1, [%out], %d0;",
+        "atom.global.add.u32 %r1, [%out], %tid0;", "atom.shared.max.s32 %r1, [s], %tid0;"})
+    EXPECT_EQ(results(statement), 0) << statement;
+  EXPECT_EQ(results("atom.global.add.f32 %f1, [%out], %f0;", "st.global.f32 [%out+4], %f1;"), 1)
+      << "it is read";
+  // Of these there is no form without a result.
+  for (const char* statement :
+       {"atom.shared.add.f32 %f1, [s], %f0;", "atom.global.exch.b32 %r1, [%out], %tid0;",
+        "atom.global.cas.b32 %r1, [%out], %tid0, 5;"})
+    EXPECT_EQ(results(statement), 1) << statement;
+}
+
 TEST(CleanPasses, GuardedOrRepeatedCopiesStay) {
   expect_same_everywhere(thread_kernel(".reg .b32 %r<6>; .reg .pred %p;", R"(
     mov.u32 %r0, %tid0;

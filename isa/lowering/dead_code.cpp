@@ -1,5 +1,6 @@
 // Removes micro-ops whose results nobody reads, and jumps to the next block. Their PTX counts go to a
-// neighbour of the same block, so that a block still counts all its statements.
+// neighbour of the same block, so that a block still counts all its statements. An atomic whose result nobody
+// reads becomes one without (red), which nothing waits for.
 #include "isa/lowering/lir.h"
 
 namespace gpusim::isa::lir {
@@ -32,6 +33,27 @@ bool results_unread(const Op& op, const Uses& uses) {
 }  // namespace
 
 namespace {
+
+/// Machines have it without a result: as ptxas chooses RED, for atomicAdd of floats in global memory too.
+bool has_red(const Op& op) {
+  if (op.kind != OpKind::kAtomic || op.key == 0 || op.memory.elements != 1 || op.memory.element_bytes < 4 ||
+      op.num_dst != 1 || op.dst[0] == kNoVar)
+    return false;
+  switch (static_cast<AtomOp>(op.modifiers)) {
+    case AtomOp::kAdd:
+      return !is_float(op.type) || op.memory.space != Space::kShared;
+    case AtomOp::kMin:
+    case AtomOp::kMax:
+    case AtomOp::kAnd:
+    case AtomOp::kOr:
+    case AtomOp::kXor:
+    case AtomOp::kInc:
+    case AtomOp::kDec:
+      return !is_float(op.type);
+    default:
+      return false;
+  }
+}
 
 /// Whether counts of PTX instructions of one hold where those of the other do.
 bool count_alike(const Op& a, const Op& b) {
@@ -102,6 +124,10 @@ void remove_dead_code(Program& program) {
       if (--uses.readers[v] != 0) return;
       for (Op* writer : uses.writers[v]) consider(writer);
     });
+  }
+  for (Block& block : program.blocks) {
+    for (Op& op : block.ops)
+      if (has_red(op) && results_unread(op, uses)) op.num_dst = 0;
   }
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];
