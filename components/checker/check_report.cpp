@@ -16,16 +16,18 @@ constexpr size_t kShown = 100;
 std::string dimensions(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
 std::string source(const FindingPlace& p) {
-  return p.source_line == 0 ? std::string() : fmt::format(", {}:{}", p.source_file, p.source_line);
+  const std::string place = core::source_place(p.source.user, p.source.written);
+  return place.empty() ? place : ", " + place;
 }
 
 std::string json_place(const FindingPlace& p) {
   return fmt::format(
       "{{\"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"source_file\": \"{}\", "
-      "\"source_line\": {}, \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}]}}",
+      "\"source_line\": {}, \"written_file\": \"{}\", \"written_line\": {}, \"block\": [{}, {}, {}], "
+      "\"thread\": [{}, {}, {}]}}",
       core::json_escaped(p.ptx_file), p.ptx_line, core::json_escaped(p.ptx),
-      core::json_escaped(p.source_file), p.source_line, p.block.x, p.block.y, p.block.z, p.thread.x,
-      p.thread.y, p.thread.z);
+      core::json_escaped(p.source.user.file), p.source.user.line, core::json_escaped(p.source.written.file),
+      p.source.written.line, p.block.x, p.block.y, p.block.z, p.thread.x, p.thread.y, p.thread.z);
 }
 
 std::string json_finding(const Finding& f) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "components/checker/check_report.h"
 #include "components/checker/fault_text.h"
 #include "simcore/text/input_error.h"
 
@@ -361,8 +362,8 @@ TEST(TaggedMemoryTest, ATagCountsWhileItsValueIsThere) {
 TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   isa::KernelImage image;
   image.name = "k";
-  image.ptx = {{"a", {10, 1, 0}, 3, 0}, {"b", {20, 1, 0}, 0, 0}};
-  image.source_files = {"k.cu"};
+  image.ptx = {{"a", {10, 1, 0}, 3, 0}, {"b", {20, 1, 0}, 84, 1, 11, 0}};
+  image.source_files = {"k.cu", "/usr/local/cuda/include/sm_20_atomic_functions.hpp"};
   KernelLaunch run;
   run.image = &image;
   run.grid = {4, 1, 1};
@@ -382,11 +383,13 @@ TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   EXPECT_EQ(all[0].place.block.x, 1u);
   EXPECT_EQ(all[0].place.thread.x, 6u);
   EXPECT_EQ(all[0].place.thread.y, 3u);
-  EXPECT_EQ(all[0].place.source_file, "k.cu");
-  EXPECT_EQ(all[0].place.source_line, 3u);
+  EXPECT_EQ(all[0].place.source.user, (core::SourceLine{"k.cu", 3}));
   EXPECT_EQ(all[1].count, 2u);
   EXPECT_EQ(all[1].detail.message, "race");
   EXPECT_TRUE(all[1].has_other);
+  EXPECT_EQ(all[1].other.source.user, (core::SourceLine{"k.cu", 11})) << "the user's line, not the header's";
+  EXPECT_THAT(finding_text(all[1]),
+              ::testing::HasSubstr("`b`, k.cu:11, inlined from sm_20_atomic_functions.hpp:84\n"));
   EXPECT_EQ(log.counts().occurrences, 5u);
   EXPECT_EQ(log.size(), 2u);
 }

@@ -92,10 +92,7 @@ FindingPlace FindingLog::place_of(const Site& site) const {
   p.ptx = s.text;
   p.ptx_line = s.loc.line;
   p.ptx_column = s.loc.column;
-  if (s.source_line != 0 && s.source_file < image.source_files.size()) {
-    p.source_file = image.source_files[s.source_file];
-    p.source_line = s.source_line;
-  }
+  p.source = statement_source(image, s);
   const Dim3& b = site.run->block;
   p.block = site.run->block_index(site.block);
   p.thread = {site.thread % b.x, site.thread / b.x % b.y, site.thread / (b.x * b.y)};

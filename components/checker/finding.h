@@ -49,9 +49,9 @@ struct Site {
 
 /// A Site in words.
 struct FindingPlace {
-  std::string ptx_file, ptx, source_file;
+  std::string ptx_file, ptx;
   uint32_t ptx_line = 0, ptx_column = 0;
-  uint32_t source_line = 0;  ///< from .loc, 0 if unknown
+  StatementSource source;  ///< from .loc
   Dim3 block, thread;
 };
 

@@ -63,6 +63,17 @@ uint32_t KernelLaunch::rank_of(uint64_t linear) const {
   return b.x % cluster.x + cluster.x * (b.y % cluster.y + cluster.y * (b.z % cluster.z));
 }
 
+StatementSource statement_source(const isa::KernelImage& image, const isa::PtxStatement& statement) {
+  const auto line_of = [&image](uint32_t file, uint32_t line) {
+    return line != 0 && file < image.source_files.size() ? core::SourceLine{image.source_files[file], line}
+                                                         : core::SourceLine{};
+  };
+  StatementSource source;
+  source.written = line_of(statement.source_file, statement.source_line);
+  source.user = core::user_line(source.written, line_of(statement.inlined_file, statement.inlined_line));
+  return source;
+}
+
 std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
                               int lane) {
   const Dim3 b = run.block_index(block);
@@ -72,8 +83,8 @@ std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t blo
     const isa::PtxStatement& s = run.image->ptx[run.image->ops[pc].ptx_index];
     where = fmt::format("PTX line {} `{}`", s.loc.line, s.text);
     if (!run.image->files.empty()) where = fmt::format("{}, {}", run.image->files[s.loc.file], where);
-    if (s.source_line != 0 && s.source_file < run.image->source_files.size())
-      where += fmt::format(" ({}:{})", run.image->source_files[s.source_file], s.source_line);
+    const StatementSource source = statement_source(*run.image, s);
+    if (source.user.line != 0) where += fmt::format(" ({})", core::source_place(source.user, source.written));
   }
   return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", core::demangled(run.image->name),
                      where, b.x, b.y, b.z, t % run.block.x, t / run.block.x % run.block.y,

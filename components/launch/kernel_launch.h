@@ -17,6 +17,7 @@
 #include "components/sm/stall_cause.h"
 #include "isa/exec/executor.h"
 #include "isa/exec/micro_op.h"
+#include "simcore/text/source_place.h"
 #include "simcore/types.h"
 
 namespace gpusim::comp {
@@ -109,6 +110,14 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
                         isa::WarpContext& ctx);
 /// Of a warp that has them already: those of another block of the launch.
 void set_block_index(const KernelLaunch& run, uint64_t block, isa::WarpContext& ctx);
+
+/// Where a statement stands in the user's source, and where it was written: of what was inlined, another
+/// line.
+struct StatementSource {
+  core::SourceLine user, written;
+};
+[[nodiscard]] StatementSource statement_source(const isa::KernelImage& image,
+                                               const isa::PtxStatement& statement);
 
 /// "kernel 'k', file line 12 `ld.global...`, block (0,0,0), thread (5,0,0): <what>".
 [[nodiscard]] std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block,

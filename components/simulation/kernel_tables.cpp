@@ -155,7 +155,8 @@ void write_findings(core::Recorder& recorder, const KernelLaunch& run, const Che
   TableBuilder t("checks", "what --check found in this launch, by PTX statement");
   t.column("count", "1", "occurrences in this launch");
   t.column("ptx_line", "1", "line of the PTX statement");
-  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
+  t.column("source_line", "1",
+           "line of the source (.loc; of what was inlined, the line that calls it), 0 if unknown");
   t.column("other_ptx_line", "1", "a race: line of the other access, else 0");
   for (const char* name : {"block_x", "block_y", "block_z"})
     t.column(name, "1", "block of the occurrence that the message tells of");
@@ -172,10 +173,10 @@ void write_findings(core::Recorder& recorder, const KernelLaunch& run, const Che
     const auto count = f.of_launch.find(run.id);
     if (count == f.of_launch.end()) continue;
     const Dim3 &block = f.place.block, &thread = f.place.thread;
-    for (const uint64_t v : {count->second, uint64_t{f.place.ptx_line}, uint64_t{f.place.source_line},
-                             uint64_t{f.other.ptx_line}, uint64_t{block.x}, uint64_t{block.y},
-                             uint64_t{block.z}, uint64_t{thread.x}, uint64_t{thread.y}, uint64_t{thread.z},
-                             f.detail.address, uint64_t{f.detail.bytes}})
+    for (const uint64_t v :
+         {count->second, uint64_t{f.place.ptx_line}, f.place.source.user.line, uint64_t{f.other.ptx_line},
+          uint64_t{block.x}, uint64_t{block.y}, uint64_t{block.z}, uint64_t{thread.x}, uint64_t{thread.y},
+          uint64_t{thread.z}, f.detail.address, uint64_t{f.detail.bytes}})
       t.cell(v);
     t.text(0, std::string(check_name(f.kind)));
     t.text(1, std::string(finding_name(f.kind)));
