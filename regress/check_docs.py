@@ -62,8 +62,12 @@ def run_shown(gpusim: Gpusim, command: str) -> str:
     return done.stdout + done.stderr
 
 
+def studies(page: Path) -> list[str]:
+    return [text for text in re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL) if "[study]" in text]
+
+
 def check_output(gpusim: Gpusim, page: str) -> None:
-    """Every command of a page that is shown with its output prints just that."""
+    """Every command of a page that is shown with its output prints just that, and every study that it shows can be run."""
     for name in ("workloads", "regress", "configs", "docs"):
         (gpusim.scratch / name).symlink_to(gpusim.source / name)
     for file in (gpusim.source / "regress" / "checks").glob("*.ptx"):
@@ -76,6 +80,11 @@ def check_output(gpusim: Gpusim, page: str) -> None:
             continue
         require_equal(f"{page}: output of `{command}`", [line.rstrip() for line in printed.rstrip("\n").split("\n")],
                       [line.rstrip() for line in "\n".join(expected).rstrip("\n").split("\n")])
+    for at, text in enumerate(studies(gpusim.source / page)):
+        file = gpusim.scratch / "studies" / f"{at}.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        gpusim.run("study", "plan", file).require_code(0)
 
 
 def pages_with_output(source: Path) -> list[str]:

@@ -93,6 +93,10 @@ def check_machine(gpusim: Gpusim) -> None:
     for name, why in (("pipe", "not a regular file"), ("/dev/null", "not a regular file"), (".", "is a folder, not a file")):
         for command in (["--config", name, vecadd(gpusim)], ["config", "show", name]):
             gpusim.run(*command, limit_s=20).require_code(1).require_error(f"{name}: error: ", why)
+    for size, works in (("64K", "at most shared.size=56K"), ("96K", "l1.ways=24 would do")):
+        gpusim.run("config", "show", "tesla_v100", "--set", f"l1.size={size}").require_code(1).require_error(works)
+    gpusim.run("config", "show", "tesla_v100", "--set", "l1.size=64K", "--set", "shared.size=56K").require_code(0)
+    gpusim.run("config", "show", "tesla_v100", "--set", "l1.size=96K", "--set", "shared.size=88K", "--set", "l1.ways=24").require_code(0)
     (gpusim.scratch / "own.cfg").write_text(f'extends = "{gpusim.machine()}"\n[dram]\nrow = "3K"\nbankz = 1\n')
     run = gpusim.run("--config", "own.cfg", vecadd(gpusim))
     run.require_code(1).require_error("own.cfg:4:", "unknown key 'bankz' in [dram]", "did you mean 'banks'?")

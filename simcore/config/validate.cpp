@@ -141,22 +141,31 @@ class Validator {
     }
   }
 
+  /// "; l1.ways=24 would do", of the number of ways nearest below that makes the carve-out whole ways.
+  std::string ways_that_suit() const {
+    for (int64_t ways = m_.l1.ways; ways > 0; --ways)
+      if (m_.l1.bytes % (m_.l1.line * ways) == 0 && m_.shared.carveout % (m_.l1.bytes / ways) == 0)
+        return fmt::format("; l1.ways={} would do", ways);
+    return "";
+  }
+
   void carveout() {
     if (m_.shared.carveout == 0) return;
     const int64_t way = m_.l1.bytes / m_.l1.ways;
     if (m_.shared.carveout % way != 0)
       conflict("shared.carveout",
-               fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
-                           m_.shared.carveout, way),
+               fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each{}",
+                           m_.shared.carveout, way, ways_that_suit()),
                {"l1.size", "l1.ways"});
-    if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
-      conflict("shared.carveout",
-               fmt::format(
-                   "shared.size = {} leaves nothing of l1.size = {}; with an L1 of this size, shared.size is "
-                   "at most {} (shared memory is taken from the L1 in steps of shared.carveout)",
-                   m_.shared.bytes, m_.l1.bytes,
-                   std::max<int64_t>(m_.l1.bytes - 1, 0) / m_.shared.carveout * m_.shared.carveout),
-               {"shared.size", "l1.size"});
+    if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes) {
+      const int64_t most = std::max<int64_t>(m_.l1.bytes - 1, 0) / m_.shared.carveout * m_.shared.carveout;
+      conflict(
+          "shared.carveout",
+          fmt::format("shared.size = {} leaves nothing of l1.size = {}; with an L1 of this size, at most "
+                      "shared.size={} (shared memory is taken from the L1 in steps of shared.carveout)",
+                      m_.shared.bytes, m_.l1.bytes, format_size(most)),
+          {"shared.size", "l1.size"});
+    }
     if (m_.l1.replacement == "plru")
       conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
                {"l1.replacement"});
