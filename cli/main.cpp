@@ -1,5 +1,7 @@
 // gpusim: parses the command line and calls the layers. See README.md.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,8 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "analysis/report/guarded.h"
 #include "cli/commands.h"
 #include "cli/main_job.h"
 #include "cli/version.h"
@@ -121,16 +125,28 @@ int guarded_main(int argc, char** argv) {
   return run_main_job(job);
 }
 
+/// Of the standard streams, those that are closed stay so for whoever reads or writes them (EBADF), but their
+/// descriptors are taken: the next file that is opened would get them, and what is printed.
+void keep_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (fcntl(stream, F_GETFD) < 0) (void)open("/", O_PATH);  // the lowest descriptor that is free
+}
+
+void print_lost_output(const std::string& why) {
+  print_error("gpusim: error: {}\n", analysis::lost_output(why));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace gpusim::cli;
+  keep_closed_streams();
   // Some daemons leave it ignored to what they start, and then nobody learns how a child has ended.
   std::signal(SIGCHLD, SIG_DFL);
   try {
     const int code = guarded_main(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    print_error("gpusim: error: cannot write to standard output: {}\n", std::strerror(errno));
+    print_lost_output(std::strerror(errno));
     return code == kGood ? kBadInput : code;
   } catch (const core::InputError& e) {
     print_error("{}\n", e.what());
@@ -138,12 +154,14 @@ int main(int argc, char** argv) {
     print_error("gpusim: error: {}\n", e.what());
   } catch (const std::bad_alloc&) {
     print_error("gpusim: error: out of memory\n");
-  } catch (const std::exception& e) {
+  } catch (const std::system_error& e) {
     // A text that is longer than the stream's buffer fails while it is printed, a shorter one at the end.
     if (std::ferror(stdout) != 0)
-      print_error("gpusim: error: cannot write to standard output: {}\n", std::strerror(errno));
+      print_lost_output(e.code().message());
     else
       print_error("gpusim: error: {}\n", e.what());
+  } catch (const std::exception& e) {
+    print_error("gpusim: error: {}\n", e.what());
   }
   return kBadInput;
 }

@@ -171,11 +171,25 @@ def check_lost_streams(gpusim: Gpusim) -> None:
     """A result that cannot be printed is an error; an error that cannot be printed changes no exit code."""
     simulate = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=1000", "--out",
                 "none"]
+    recorded = str(gpusim.scratch / "run.h5")
+    gpusim.run(*simulate[1:-1], recorded, "--quiet").require_code(0)
+    lost = [[*simulate, "--json"], simulate, [str(gpusim.program), "--version"]]
+    for words in (["explain"], ["metrics", "--json"], ["advise"], ["compare", recorded]):
+        lost.append([str(gpusim.program), *words, recorded])
     with open("/dev/full", "w", encoding="ascii") as full:
-        for command in ([*simulate, "--json"], simulate, [str(gpusim.program), "--version"]):
+        for command in lost:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, text=True, timeout=60)
             require_equal(f"exit code of {command[1:]}", done.returncode, 1)
-            require("cannot write to standard output" in done.stderr, f"stderr: {done.stderr}")
+            require("gpusim: error: cannot write to standard output: No space left on device" in done.stderr, f"stderr: {done.stderr}")
+        # Where there is none, no file that is opened takes its place and gets what a kernel prints.
+        prints = [str(gpusim.program), "--config", "tesla_v100", str(gpusim.source / "regress" / "system_calls" / "print.ptx"),
+                  "--kernel", "print", "--grid", "4", "--block", "64", "--arg", "s32[200]", "--arg", "s32[200]=iota(-40,5)",
+                  "--arg", "200", "--out", str(gpusim.scratch / "own.h5")]
+        for command in (prints, *lost[2:]):
+            done = subprocess.run(command, stderr=subprocess.PIPE, check=False, text=True, timeout=60, preexec_fn=lambda: os.close(1))
+            require_equal(f"exit code of {command[1:]}", done.returncode, 1)
+            require("gpusim: error: cannot write to standard output: Bad file descriptor" in done.stderr, f"stderr: {done.stderr}")
+        require_recorded_status(gpusim.scratch / "own.h5", "complete")
         for command in ([*simulate, "--param", "M=1"], [str(gpusim.program), "nosuch"]):
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False, timeout=60)
             require_equal(f"exit code of {command[1:]}", done.returncode, 1)

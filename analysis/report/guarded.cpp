@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "analysis/report/text.h"
 #include "simcore/process/child_process.h"
@@ -30,12 +33,14 @@ std::string message_of(const std::function<int()>& work) {
   try {
     const int code = work();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return message(kRecordError, "cannot write to standard output");
+      return message(kRecordError, lost_output(std::strerror(errno)));
     return message(kReturned, std::string(1, static_cast<char>(code)));
   } catch (const core::InputError& e) {
     return message(kInputError, e.what());
   } catch (const std::bad_alloc&) {
     return message(kRecordError, "out of memory");
+  } catch (const std::system_error& e) {
+    return message(kRecordError, std::ferror(stdout) != 0 ? lost_output(e.code().message()) : e.what());
   } catch (const std::exception& e) {
     return message(kRecordError, e.what());
   }
@@ -49,7 +54,10 @@ int run_child(const std::function<int()>& work, int pipe, std::optional<unsigned
     setrlimit(RLIMIT_CPU, &time);
 #ifndef __SANITIZE_ADDRESS__
     // The C library has its own words for a damaged heap; ours follow.
-    if (const int null = open("/dev/null", O_WRONLY); null >= 0) dup2(null, STDERR_FILENO);
+    if (const int null = open("/dev/null", O_WRONLY); null >= 0 && null != STDERR_FILENO) {
+      dup2(null, STDERR_FILENO);
+      close(null);
+    }
 #endif
   }
   for (const int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) (void)std::signal(crash, SIG_DFL);
@@ -90,6 +98,10 @@ int run_guarded(const std::string& file, const std::function<int()>& work,
 }
 
 }  // namespace
+
+std::string lost_output(const std::string& why) {
+  return fmt::format("cannot write to standard output: {}", why);
+}
 
 int guarded(const std::string& file, const std::function<int()>& work, unsigned cpu_seconds) {
   return run_guarded(file, work, cpu_seconds);

@@ -7,6 +7,9 @@
 
 namespace gpusim::analysis {
 
+/// Message about a result that could not be printed.
+[[nodiscard]] std::string lost_output(const std::string& why);
+
 /// Runs `work` in a child process and returns its result, which must be an exit code. Its exceptions are
 /// thrown here as core::RecordError or core::InputError with the same message. A crash, or more than
 /// `cpu_seconds` of computation, is a core::RecordError that calls `file` damaged.
