@@ -34,18 +34,50 @@ void add_commands(CLI::App& program, int& code) {
 #undef GPUSIM_COMMAND
 }
 
-/// Of every option and command: an empty value, such as an unset variable of a script gives, is a mistake and
+constexpr const char* kEmpty = "is empty; give a value or leave it out";
+
+/// What is wrong with the text of an option's value as such, whatever it means; the library's own messages do
+/// not say what is expected. `type` is the library's: "UINT", or "INT:INT in [1 - 64]" with what is checked.
+std::string value_mistake(const std::string& text, const std::string& type) {
+  const auto is = [&text](auto number) { return CLI::detail::lexical_cast(text, number); };
+  if (text.empty()) return kEmpty;
+  if ((type.starts_with("INT") || type.starts_with("UINT")) && !is(int64_t{}) && !is(uint64_t{}))
+    return fmt::format("'{}' is not a whole number", text);
+  if (type == "UINT" && text.find('-') != std::string::npos)  // the library would take 2^64 - 1 for -1
+    return fmt::format("'{}' is not a whole number of 0 or more", text);
+  if (type.starts_with("FLOAT") && !is(double{})) return fmt::format("'{}' is not a number", text);
+  return "";
+}
+
+/// Of every option and command. An empty value, such as an unset variable of a script gives, is a mistake and
 /// does not mean that nothing was given.
-void refuse_empty_values(CLI::App& app) {
-  const CLI::Validator given(
-      [](const std::string& text) {
-        return std::string(text.empty() ? "is empty; give a value or leave it out" : "");
-      },
-      "");
+void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
     if (option->get_items_expected_max() > 0)
-      option->transform(given);  // before other checks, which say other things
-  for (CLI::App* command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
+      option->transform(CLI::Validator(  // before other checks, which say other things
+          [type = option->get_type_name()](const std::string& text) { return value_mistake(text, type); },
+          ""));
+  for (CLI::App* command : app.get_subcommands(nullptr)) check_values(*command);
+}
+
+/// The library takes the word behind "--option=" for its value. Throws CLI::ParseError.
+void refuse_empty_assignments(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("-")) {
+      const auto commands =
+          command->get_subcommands([&](const CLI::App* c) { return c->get_name() == word; });
+      if (commands.empty() && command->get_prefix_command()) return;  // what follows is of another program
+      if (!commands.empty()) command = commands.front();
+      continue;
+    }
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* option = command->get_option_no_throw(name);
+    if (option == nullptr) continue;
+    if (name.starts_with("--") && word == name + "=") throw CLI::ValidationError(name, kEmpty);
+    if (word == name && option->get_items_expected_max() > 0) ++i;  // the next word is its value
+  }
 }
 
 /// A first word that is neither a command nor a file is a mistyped command. Throws core::InputError.
@@ -111,9 +143,10 @@ int guarded_main(int argc, char** argv) {
   add_main_job(app, job);
   int code = kGood;
   add_commands(app, code);
-  refuse_empty_values(app);
+  check_values(app);
   refuse_unknown_command(app, argc, argv);
   try {
+    refuse_empty_assignments(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& e) {
     refuse_extra_words(app);

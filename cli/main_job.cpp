@@ -222,7 +222,7 @@ void add_main_job(CLI::App& program, MainJobArguments& a) {
                   "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
       ->allow_extra_args(false);
   program.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 24));
   program.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
   program.add_option(
       "--check", a.checks,

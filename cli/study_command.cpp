@@ -461,7 +461,7 @@ void add_study_options(CLI::App* command, StudyArguments& a) {
       "What is to be small: time_s (default), cycles, energy_j, energy_delay, sram_kib or a counter");
   command->add_flag("--maximise", a.maximise, "The objective is to be large");
   command->add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
   command->add_option("--out", a.out, "Folder for results (default: NAME.study in this folder)");
   command->add_option(
       "--store", a.store,

@@ -64,6 +64,13 @@ def check_input(gpusim: Gpusim) -> None:
         "gpusim explain: error: there is no option '--kernle'", "did you mean '--kernel'?")
     gpusim.run("--config", gpusim.machine(), ptx, "--seet=l1.size=1K").require_code(1).require_error(
         "gpusim: error: there is no option '--seet'", "did you mean '--set'?")
+    # Numbers: what is expected is said.
+    for option, text in (("--dynamic-shared=-1", "Value -1 not in range 0 to 16777216"),
+                         ("--dynamic-shared=nan", "--dynamic-shared: 'nan' is not a whole number"),
+                         ("--sms=1e3", "--sms: '1e3' is not a whole number"), ("--sms=5000", "Value 5000 not in range 1 to 4096")):
+        gpusim.run("--config", gpusim.machine(), ptx, option).require_code(1).require_error(text)
+    gpusim.run("predict", "--config", "gtx480", ptx, "--sms=-2").require_code(1).require_error("--sms: '-2' is not a whole number of 0 or more")
+    gpusim.run("reuse", "--trace", ptx, "--sigma", "wide").require_code(1).require_error("--sigma: 'wide' is not a number")
     gpusim.run("explain", recorded, "b").require_code(1).require_error("there is one argument too many: 'b'")
     gpusim.run("check", "my.cu").require_code(1).require_error("my.cu: error: is CUDA source", "nvcc -ptx")
     gpusim.run("study", "show", "NAME").require_code(1).require_error("there is no file 'NAME'", "a study file (.toml)")
@@ -250,6 +257,12 @@ def check_empty_values(gpusim: Gpusim) -> None:
         for option in options:
             gpusim.run(*command, option, "").require_code(1).require_error(f"{option}: is empty")
     gpusim.run("--config", gpusim.machine(), ptx, "").require_code(1)
+    # The word behind such an option is not its value, but words of other programs are theirs.
+    gpusim.run("--config", gpusim.machine(), "--sms=", ptx).require_code(1).require_error("--sms: is empty")
+    gpusim.run("--config", gpusim.machine(), "--core-clock=", ptx).require_code(1).require_error("--core-clock: is empty")
+    gpusim.run("study", "run", "--config", gpusim.machine(), "--threads=", ptx).require_code(1).require_error("--threads: is empty")
+    for words in (["./none", "--sms=", "3"], ["--", "./none", "--sms=", "3"]):
+        gpusim.run("run", "--config", gpusim.machine(), *words).require_code(1).require_error("./none: error: no such program")
     gpusim.run("init", "").require_code(1).require_error("ptx: is empty")
     require_equal("files left", list(gpusim.scratch.iterdir()), [])
 
