@@ -26,6 +26,9 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 #include "cli/commands.inc"
 #undef GPUSIM_COMMAND
 
+/// Of any text, also one that is too long to name a file.
+bool is_there(const std::string& path);
+bool is_folder(const std::string& path);
 /// Throws core::InputError if what an option names for writing cannot be written there: it is no regular
 /// file, protected against writing, or one of `inputs`.
 void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);

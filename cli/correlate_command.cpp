@@ -34,7 +34,7 @@ std::vector<HardwareFile> read_files(const CorrelateArguments& a) {
   };
   if (a.hardware.empty()) read_folder(hardware_files());
   for (const std::string& name : a.hardware) {
-    if (!std::filesystem::is_directory(name)) {
+    if (!is_folder(name)) {
       files.push_back(correlate::read_hardware_file(find_hardware_file(name)));
       continue;
     }

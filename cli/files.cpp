@@ -11,6 +11,16 @@ namespace gpusim::cli {
 
 namespace fs = std::filesystem;
 
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
 void check_output(const std::string& option, const std::string& path,
                   const std::vector<std::string>& inputs) {
   std::error_code error;

@@ -293,7 +293,7 @@ int write_launch_file(const InitArguments& a) {
   const std::string path =
       a.out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : a.out;
   check_output("--out", path, {ptx});
-  if (!a.force && std::filesystem::exists(path))
+  if (!a.force && is_there(path))
     core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
   core::write_whole_file(path, launch_file(parsed.module, ptx, ptx_text));
   fmt::print("{} written; check every line of it\n", path);

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -85,7 +84,7 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2) return;
   const std::string word = argv[1];
   if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos ||
-      std::filesystem::exists(word))
+      is_there(word))
     return;
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -194,7 +194,7 @@ core::LaunchDescription load_launch(const MainJobArguments& a) {
   std::string path = a.launch;
   if (path.empty()) {
     path = fs::path(a.ptx).replace_extension(".toml").string();
-    if (!fs::exists(path))
+    if (!is_there(path))
       throw core::InputError(fmt::format(
           "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init "
           "{}` writes a launch file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X "

@@ -53,7 +53,7 @@ std::vector<core::LaunchSpec> launches_of(const OccupancyArguments& a) {
   std::string path = a.launch;
   if (path.empty()) {
     path = std::filesystem::path(a.ptx).replace_extension(".toml").string();
-    if (!std::filesystem::exists(path)) return {};
+    if (!is_there(path)) return {};
   }
   return core::load_launch(path, {}, 0).launches;
 }

@@ -1,6 +1,5 @@
 // `gpusim report`: recorded runs and studies as one HTML page.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "analysis/report/guarded.h"
@@ -40,7 +39,7 @@ int write_report(const ReportArguments& a) {
   std::vector<std::string> runs;
   analysis::RunReportOptions options;
   for (const std::string& file : a.files) {
-    if (!std::filesystem::is_directory(file)) {
+    if (!is_folder(file)) {
       runs.push_back(file);
       continue;
     }

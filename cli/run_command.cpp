@@ -37,9 +37,9 @@ struct RunArguments {
 /// The program's file, as a shell finds it.
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
-    if (access(name.c_str(), X_OK) == 0 && !fs::is_directory(name)) return name;
+    if (access(name.c_str(), X_OK) == 0 && !is_folder(name)) return name;
     throw core::InputError(
-        fmt::format("{}: error: {}", name, fs::exists(name) ? "cannot be executed" : "no such program"));
+        fmt::format("{}: error: {}", name, is_there(name) ? "cannot be executed" : "no such program"));
   }
   const char* const path = std::getenv("PATH");
   std::string list = path == nullptr ? "" : path;
@@ -47,7 +47,7 @@ std::string find_program(const std::string& name) {
     const size_t end = std::min(list.find(':'), list.size());
     const std::string file = list.substr(0, end) + "/" + name;
     list.erase(0, end + 1);
-    if (access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return file;
+    if (access(file.c_str(), X_OK) == 0 && !is_folder(file)) return file;
   }
   throw core::InputError(fmt::format("{}: error: no such program in $PATH\n  hint: ./{}", name, name));
 }
@@ -106,7 +106,7 @@ int run_program(const RunArguments& a) {
       throw core::InputError(
           "gpusim: error: --export needs --functional: what is written is what the program does, and it is "
           "timed when it is run");
-    if (fs::exists(a.export_folder))
+    if (is_there(a.export_folder))
       throw core::InputError(fmt::format("{}: error: --export: exists already", a.export_folder));
   }
   const comp::CheckOptions checks = comp::parse_checks(a.checks);
@@ -117,7 +117,7 @@ int run_program(const RunArguments& a) {
   if (!out.empty()) check_output("--out", out, {file});
   std::vector<std::string> absolute;
   for (const std::string& folder : folders) absolute.push_back(fs::absolute(folder).string());
-  const fs::path as_file = fs::exists(a.config) ? fs::absolute(a.config) : fs::path(a.config);
+  const fs::path as_file = is_there(a.config) ? fs::absolute(a.config) : fs::path(a.config);
   set("GPUSIM_CONFIG", as_file.string());
   set("GPUSIM_CONFIG_PATH", joined(absolute, ':'));
   set("GPUSIM_SET", joined(a.sets, '\n'));

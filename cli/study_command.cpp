@@ -49,17 +49,17 @@ constexpr double kWarpInstructionsPerSecond = 1e6;
 
 /// The study that the options stand for.
 study::Study study_of_options(const StudyArguments& a) {
-  if (fs::is_directory(a.file))
+  if (is_folder(a.file))
     throw core::InputError(fmt::format(
         "{}: error: is a folder\n  hint: a study file (.toml), or a PTX file with --config and --axis",
         a.file));
   refuse_cuda_source(a.file);
-  if (!fs::exists(a.file)) {
+  if (!is_there(a.file)) {
     const std::string toml = a.file + ".toml";
     throw core::InputError(fmt::format(
         "gpusim: error: there is no file '{}'\n  hint: {}", a.file,
-        fs::exists(toml) ? fmt::format("a study is named by its file: {}", toml)
-        : fs::is_directory(a.file + ".study")
+        is_there(toml) ? fmt::format("a study is named by its file: {}", toml)
+        : is_folder(a.file + ".study")
             ? fmt::format(
                   "{}.study has results of a study: give the study's file (.toml), or the PTX file and the "
                   "options that it was run with",

@@ -64,6 +64,15 @@ def check_input(gpusim: Gpusim) -> None:
         "gpusim explain: error: there is no option '--kernle'", "did you mean '--kernel'?")
     gpusim.run("--config", gpusim.machine(), ptx, "--seet=l1.size=1K").require_code(1).require_error(
         "gpusim: error: there is no option '--seet'", "did you mean '--set'?")
+    # Names that no file can have: what is said is what is said of a file that is not there.
+    gpusim.run("a" * 300).require_code(1).require_error("no command is called 'aaa", "and no file")
+    gpusim.run("--config", gpusim.machine(), "A" * 300).require_code(1).require_error("AAA: error: cannot open: File name too long")
+    gpusim.run("study", "plan", "a" * 300).require_code(1).require_error("there is no file 'aaa")
+    gpusim.run("report", "a" * 300, "-o", "r.html").require_code(1).require_error("'aaa", "cannot open")
+    long_name = gpusim.scratch / ("a" * 251 + ".ptx")  # its launch file's name would be too long
+    long_name.write_text(ptx.read_text())
+    gpusim.run("--config", gpusim.machine(), long_name).require_code(1).require_error("no launch file")
+    long_name.unlink()
     # Numbers: what is expected is said.
     for option, text in (("--dynamic-shared=-1", "Value -1 not in range 0 to 16777216"),
                          ("--dynamic-shared=nan", "--dynamic-shared: 'nan' is not a whole number"),

@@ -23,7 +23,7 @@ using Machines = std::vector<core::MachineConfig>;
 void check_files(const Study& study, core::Messages& messages) {
   for (const Workload& w : study.workloads)
     for (const std::string& file : {w.ptx, launch_file_of(w)})
-      if (!fs::is_regular_file(file))
+      if (std::error_code error; !fs::is_regular_file(file, error))
         messages.error(w.where, fmt::format("workload '{}': there is no file '{}'", w.name, file));
 }
 
