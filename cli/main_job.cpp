@@ -359,8 +359,8 @@ int run_main_job(const MainJobArguments& a) {
     fmt::print("{}", json_report(simulation, result, identity));
   else if (!a.quiet)
     fmt::print("{}", table_report(simulation, result));
-  if (result.status != comp::SimulationResult::Status::kComplete)
-    print_error("{}: error: {}\n", a.ptx, result.reason);
+  if (result.status != Status::kComplete)  // a file that cannot be written is not the program's fault
+    print_error("{}: error: {}\n", result.status == Status::kUnrecorded ? "gpusim" : a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
   if (simulation.options().checks.any())

@@ -209,7 +209,7 @@ def check_full_disk(gpusim: Gpusim) -> None:
     out = gpusim.scratch / "full.h5"
     command = ["--config", gpusim.machine(), vecadd(gpusim), "--param", "N=100000", "--events", "all", "--quiet", "--out", out]
     done = run_short_of_room(gpusim, 100_000, *command).require_code(1)
-    require(": error: cannot write" in done.err, f"stderr: {done.err}")
+    require(done.err.startswith(f"gpusim: error: cannot write '{out}'") and done.err.count("\n") == 1, f"stderr: {done.err}")
     require_recorded_status(out, "partial")
     out.unlink()
     gpusim.run(*command).require_code(0)
