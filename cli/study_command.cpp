@@ -77,8 +77,7 @@ study::Study study_of_options(const StudyArguments& a) {
   workload.ptx = a.file;
   workload.launch = a.launch;
   workload.params = a.params;
-  workload.name = fs::path(a.launch.empty() ? a.file : a.launch).stem().string();
-  if (!study::good_name(workload.name)) workload.name = "workload";
+  workload.name = study::name_from(fs::path(a.launch.empty() ? a.file : a.launch).stem().string());
   workload.where = {a.file, 0, 0};
   study.name = workload.name;
   study.workloads.push_back(std::move(workload));
@@ -150,12 +149,12 @@ class FolderLock {
 std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
 
 /// Throws core::InputError if another study has its results in the folder.
-void check_folder(const std::string& folder, const study::Study& study, bool force) {
+void check_folder(const std::string& folder, const study::Study& study, const StudyArguments& a) {
   const std::string file = study_file_in(folder);
-  std::error_code error;
-  if (!force && fs::exists(file, error) && core::read_text_file(file, core::kAnySize) != study.text)
+  if (!a.force && is_there(file) && core::read_text_file(file, core::kAnySize) != study.text)
     core::raise_input_error({folder, 0, 0}, "holds the results of another study (its study.toml)",
-                            "--out another folder, or --force to write over them");
+                            fmt::format("{}--out another folder, or --force to write over them",
+                                        a.out.empty() ? "the folder is named after the given file; " : ""));
 }
 
 /// Tasks on other computers read FOLDER/study.toml; else it is written with the results.
@@ -293,7 +292,7 @@ int run_study(const StudyArguments& a) {
   }
   const std::string folder = folder_of(a, study);
   const FolderLock lock(folder);
-  check_folder(folder, study, a.force);
+  check_folder(folder, study, a);
   std::vector<PointResult> results;
   std::optional<study::Guided> guided;
   if (a.guided != 0 && a.guided < points.size()) {
@@ -341,8 +340,8 @@ int run_study(const StudyArguments& a) {
   if (!a.json && !a.quiet)
     fmt::print(
         "\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json{1}\n"
-        "as a page with plots  gpusim report {0} -o report.html\n",
-        folder, guided ? fmt::format(", {}/predictions.csv", folder) : "");
+        "as a page with plots  gpusim report {2} -o report.html\n",
+        folder, guided ? fmt::format(", {}/predictions.csv", folder) : "", study::shell_word(folder));
   return code;
 }
 
@@ -405,7 +404,7 @@ int plan_study(const StudyArguments& a) {
   DamagedPoints damaged(options);
   if (a.commands) {
     const std::string folder = folder_of(a, study);
-    check_folder(folder, study, a.force);
+    check_folder(folder, study, a);
     write_study_file(folder, study);
     const study::ClusterJob job = cluster_job(a, study, options, folder, points.size());
     for (size_t i = 0; i < points.size(); ++i) fmt::print("{}\n", study::task_command(job, i));

@@ -176,6 +176,17 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", saved, "--out", "/proc/none"), ("/proc/none", "error"))):
         gpusim.run("study", *words, *(() if words[0] == "plan" else ("--quiet",))).require_code(1).require_error(*texts)
     require(not (gpusim.scratch / "new").exists(), "a study that is refused has made its folder")
+    # Each file has a folder of its own, also one whose name cannot be a column's; what is printed for a shell is quoted.
+    for stem, folder in ((b"a 'b\" \xc3\xa9", "a_b_.study"), (b"b\xff", "b_.study"), (b"2", "workload_2.study")):
+        copy = gpusim.scratch / os.fsdecode(stem + b".ptx")
+        copy.write_bytes(ptx.read_bytes())
+        copy.with_suffix(".toml").write_bytes(ptx.with_suffix(".toml").read_bytes())
+        gpusim.run("study", "plan", "--commands", "--config", "tesla_c1060", "--param", "N=64", copy).require_code(0)
+        require((gpusim.scratch / folder / "study.toml").exists(), f"{sorted(gpusim.scratch.iterdir())}: no {folder}")
+    gpusim.run("study", "plan", "--commands", "--config", "tesla_c1060", "--param", "N=65", copy).require_code(1).require_error(
+        "workload_2.study: error: holds the results of another study", "is named after the given file; --out another folder")
+    run = gpusim.run("study", "run", "--config", "tesla_c1060", "--param", "N=64", ptx, "--out", "st udy").require_code(0)
+    require("gpusim report 'st udy' -o report.html" in run.out, run.out)
     shown = gpusim.run("study", "run", saved, "--objective", "energy_j", "--maximise", "--out", "again", "--force", "--quiet",
                        "--store", gpusim.scratch / "vecadd.study" / "points").require_code(1)
     require("largest energy_j" in shown.out, shown.describe())

@@ -37,7 +37,9 @@ constexpr std::array<NamedTarget, 7> kNamedTargets = {
      {"cache", Target::Kind::kCache},
      {"seed", Target::Kind::kSeed}}};
 constexpr std::string_view kParamPrefix = "param.";
-constexpr size_t kMostValues = 4096;
+constexpr size_t kMostValues = 4096, kLongestName = 64;
+
+bool of_name(unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }
 /// Columns of the results that are no counters.
 constexpr std::array<std::string_view, 17> kColumns = {
     "point",  "machine",  "workload",     "status",   "verified",         "key",
@@ -380,9 +382,18 @@ std::string target_text(const Target& target) {
   return std::string(std::ranges::find(kNamedTargets, target.kind, &NamedTarget::kind)->name);
 }
 
+std::string name_from(std::string_view stem) {
+  std::string name;
+  for (const char c : stem)
+    if (const bool good = of_name(static_cast<unsigned char>(c)); good || !name.ends_with('_'))
+      name += good ? c : '_';
+  if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0) name = "workload_" + name;
+  return name.substr(0, kLongestName);
+}
+
 bool good_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
-         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return !name.empty() && name.size() <= kLongestName &&
+         std::isalpha(static_cast<unsigned char>(name[0])) != 0 && std::ranges::all_of(name, of_name);
 }
 
 bool numeric_value(std::string_view text, double& value) {

@@ -95,5 +95,7 @@ void check_study(const Study& study);
 
 /// Names that axes, workloads and studies may have: they become columns and files.
 [[nodiscard]] bool good_name(std::string_view name);
+/// A good name for a file's stem: '_' for every run of other bytes.
+[[nodiscard]] std::string name_from(std::string_view stem);
 
 }  // namespace gpusim::study
