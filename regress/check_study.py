@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import resource
 import shlex
 import signal
@@ -106,8 +107,12 @@ def check_resume(gpusim: Gpusim) -> None:
     require(interrupted.returncode == 130 and "interrupted: the same command goes on" in error, f"{interrupted.returncode}: {error}")
     damaged = stored(gpusim, "cut")[0]
     whole = damaged.read_text()
-    damaged.write_text("")
-    gpusim.run("study", "show", file, "--out", "cut", "--quiet").require_code(1).require_error("1 stored point is damaged")
+    edited = (re.sub(r'"cycles": \d+', '"cycles": -5', whole, count=1), re.sub(r'"time_s": [^,]+', '"time_s": 0', whole, count=1),
+              re.sub(r'"cycles": \d+', '"cycles": 1.5', whole, count=1))
+    for text in ("", *edited):
+        require(text != whole, "nothing was edited")
+        damaged.write_text(text)
+        gpusim.run("study", "show", file, "--out", "cut", "--quiet").require_code(1).require_error("1 stored point is damaged")
     damaged.write_text(whole)
     kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
     run_study(gpusim, file, "cut")

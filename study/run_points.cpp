@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -157,8 +158,18 @@ PointResult read_result(const std::string& text, const std::string& name) {
           {name, 0, 0}, fmt::format("is no result of a study: '{}' is missing or of another kind", key));
     return *v;
   };
-  const auto real = [&member](const core::JsonValue& of, std::string_view key) {
-    return member(of, key, Kind::kNumber).number.as_double();
+  const auto refuse = [&name](std::string_view key, double value) {
+    core::raise_input_error({name, 0, 0}, fmt::format("is no result of a study: '{}' is {}", key, value));
+  };
+  const auto real = [&](const core::JsonValue& of, std::string_view key) {
+    const double value = member(of, key, Kind::kNumber).number.as_double();
+    if (!std::isfinite(value) || value < 0) refuse(key, value);
+    return value;
+  };
+  const auto whole = [&](const core::JsonValue& of, std::string_view key) {
+    const double value = real(of, key);
+    if (!member(of, key, Kind::kNumber).number.is_integer) refuse(key, value);
+    return static_cast<uint64_t>(value);
   };
   PointResult r;
   const std::string status = member(root, "status", Kind::kString).text;
@@ -171,20 +182,23 @@ PointResult read_result(const std::string& text, const std::string& name) {
   r.verified = member(root, "verified", Kind::kString).text;
   r.sram_kib = real(root, "sram_kib");
   r.time_s = real(root, "time_s");
-  r.cycles = static_cast<uint64_t>(real(root, "cycles"));
+  r.cycles = whole(root, "cycles");
   r.energy_j = real(root, "energy_j");
-  r.warp_instructions = static_cast<uint64_t>(real(root, "warp_instructions"));
+  r.warp_instructions = whole(root, "warp_instructions");
   for (const core::JsonValue& k : member(root, "kernels", Kind::kArray).items) {
     KernelRow row;
     row.name = member(k, "name", Kind::kString).text;
     row.grid = member(k, "grid", Kind::kString).text;
     row.block = member(k, "block", Kind::kString).text;
-    row.cycles = static_cast<uint64_t>(real(k, "cycles"));
+    row.cycles = whole(k, "cycles");
     row.time_s = real(k, "time_s");
     for (const auto& c : member(k, "counters", Kind::kObject).members)
       row.counters.emplace_back(c.name, c.value.kind == Kind::kNumber ? c.value.number.as_double() : 0.0);
     r.kernels.push_back(std::move(row));
   }
+  const bool ended = r.status == Status::kComplete || r.status == Status::kWrong;
+  if (ended && !r.kernels.empty() && r.cycles == 0) refuse("cycles", 0);
+  if (ended && !r.kernels.empty() && r.time_s == 0) refuse("time_s", 0);
   return r;
 }
 
