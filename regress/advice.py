@@ -50,6 +50,7 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "listed_records": ("fit", "listed_records", V100, "packing"),
     "merged_counts": ("fit", "merged_counts", V100, "atomics"),
     "constants": ("fit", "constants", V100, "precision"),
+    "moments": ("fit", "moments", V100, "atomics"),
     "row_sums": ("judge", "row_sums", V100, "coalescing"),
     "own_rows": ("judge", "own_rows", C1060, "bank_conflicts"),
     "many_values": ("judge", "many_values", V100, "spills"),

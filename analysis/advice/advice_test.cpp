@@ -445,6 +445,36 @@ TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
               1, 0.05);
 }
 
+/// Straight from what two loads gave, all lanes of a warp add to one word: no results that a block has
+/// collected, but work that goes on beside everything else. In a thread's loop, or behind a barrier, they are
+/// results.
+TEST_F(RulesTest, LanesThatAddToOneWordAreAddedUpFirst) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = 90'000 * 64;
+  kernel.units.back().most = 90'000;
+  const auto kernel_of = [&](uint64_t loads, bool barrier) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.f32 %f1, [%rd1]", loads);
+    operation("load_global", "ld.global.f32 %f2, [%rd2]", loads);
+    if (barrier) operation("barrier", "bar.sync 0", 1);
+    operation("atom_global", "atom.global.add.f32 %f3, [%rd3], %f1", 1,
+              {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 32}, {"atomic_words", 1}});
+  };
+  for (const auto& [loads, barrier, collected] :
+       {std::tuple{1u, false, false}, std::tuple{8u, false, true}, std::tuple{1u, true, true}}) {
+    kernel_of(loads, barrier);
+    const Facts f = facts();
+    EXPECT_EQ(f.merges(f.operations() - 1), collected) << loads << " loads, barrier " << barrier;
+    const auto p = atomics(f);
+    ASSERT_TRUE(p);
+    EXPECT_THAT(p->what, HasSubstr("add up the 32 lanes of a warp first"));
+    const Work& now = f.estimator().recorded();
+    EXPECT_NEAR(p->after.units.at("l2_atomics") + p->after.tail, (now.units.at("l2_atomics") + now.tail) / 32,
+                1);
+  }
+}
+
 /// 512 words of which a block uses nearly all: its own results are as many as its atomics, so that only few
 /// blocks gain by having their own.
 TEST_F(RulesTest, ManyResultsTakeFewBlocks) {
@@ -529,6 +559,16 @@ TEST_F(RulesTest, FewWarpsThatWaitAreToBecomeMore) {
   EXPECT_NEAR(p->after.chain_sum(), facts().estimator().recorded().chain_sum() / 16, 1e-6);
   launch(4, 1);
   EXPECT_FALSE(more_warps(facts())) << "a thread that does all once cannot do less";
+  launch(4, 8);
+  EXPECT_THAT(more_warps(facts())->what, HasSubstr("launch 8 times as many threads"))
+      << "there are no more turns";
+  launch(4, 128);
+  operation("barrier", "bar.sync 0", 0);
+  kernel.per_pc.numbers["executed"].back() = 16 * 4 * kSms;
+  const auto in_turn = more_warps(facts());
+  ASSERT_TRUE(in_turn);
+  EXPECT_THAT(in_turn->what, HasSubstr("launch 8 times as many threads"))
+      << "16 of 128 turns are those of all";
   launch(64, 100);
   EXPECT_FALSE(more_warps(facts())) << "no more fit";
 }

@@ -155,7 +155,12 @@ bool Facts::merges(uint64_t pc) const {
   const auto before = [&](uint64_t other) {
     return other < pc && (op_class(other) == "load_global" || is_shared(op_class(other)));
   };
-  return 2 * executed(pc) <= sum("executed", before);
+  const auto is_atomic = [&](uint64_t other) { return op_class(other) == "atom_global"; };
+  bool collects = false;
+  for (uint64_t other = 0; other < pc && !collects; ++other)
+    collects = executed(other) > 0 &&
+               (op_class(other) == "barrier" || (before(other) && executed(other) >= 2 * executed(pc)));
+  return collects && 2 * sum("executed", is_atomic) <= sum("executed", before);
 }
 
 double Facts::requests_per_warp() const {

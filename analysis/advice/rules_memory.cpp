@@ -215,6 +215,7 @@ std::optional<Proposal> atomics(const Facts& f) {
         "atomic operation",
         lanes_each);
     p.after.scale("l2_atomics", 1 / lanes_each);
+    p.after.tail /= lanes_each;
     p.after.chain[p.pc] +=
         executed / f.warps() * std::log2(lanes_each) * (f.latency("warp") + f.latency("fp32"));
     return p;
@@ -276,9 +277,17 @@ std::optional<Proposal> bank_conflicts(const Facts& f) {
   if (accesses <= 0 || replays < kWorthwhile * accesses) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return shared(pc) ? f.count("replays", pc) : 0.0; });
+  constexpr std::string_view kBanks =
+      "use words of different banks: rows of an odd number of words, or neighbouring words for neighbouring "
+      "lanes";
+  // Atomics on one word go one after the other whatever bank it is in; a recording has only their steps.
   p.what =
-      "let the lanes of a warp use words of different banks: rows of an odd number of words, or "
-      "neighbouring words for neighbouring lanes";
+      f.op_class(p.pc) != "atom_shared"
+          ? fmt::format("let the lanes of a warp {}", kBanks)
+          : fmt::format(
+                "add up those lanes of a warp first, by shuffles, that change the same word; if all change "
+                "different ones, let them {}",
+                kBanks);
   p.counter = "further steps of shared memory for each access";
   p.unit = "steps";
   p.value = f.count("replays", p.pc) / std::max(1.0, f.executed(p.pc));

@@ -173,7 +173,14 @@ std::optional<Proposal> more_warps(const Facts& f) {
   const auto with_warps = static_cast<double>(f.kernel().total_slots() - f.kernel().idle_slots());
   if (issued <= 0) return std::nullopt;
   const double wanted = std::ceil(resident * with_warps / issued);
-  const double warps = std::min(wanted, places), more = std::floor(warps / launched);
+  // A barrier in a loop keeps a block's threads in the same turn: more threads do not divide those.
+  double together = 1;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (f.op_class(pc) == "barrier") together = std::max(together, f.executed(pc) / f.warps());
+  const auto turns = [&](uint64_t pc) { return f.executed(pc) / f.warps() / together; };
+  double most = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) most = std::max(most, turns(pc));
+  const double warps = std::min(wanted, places), more = std::floor(std::min(warps / launched, most));
   if (more < 2) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return now.chain[pc]; });
@@ -181,10 +188,9 @@ std::optional<Proposal> more_warps(const Facts& f) {
   double shorter = 0;
   // A thread does so many times fewer turns of its loops; what it does once, it does as before.
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    const double turns = f.executed(pc) / f.warps();
     // What a thread keeps in local memory is fetched again however many threads there are.
-    if (turns < kLoop || f.op_class(pc) == "load_local") continue;
-    p.after.chain[pc] *= std::max(1 / more, 1 / turns);
+    if (turns(pc) < kLoop || f.op_class(pc) == "load_local") continue;
+    p.after.chain[pc] *= std::max(1 / more, 1 / turns(pc));
     shorter += now.chain[pc] - p.after.chain[pc];
   }
   if (shorter <= 0) return std::nullopt;
