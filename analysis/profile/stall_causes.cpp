@@ -20,8 +20,9 @@ constexpr std::array<std::string_view, 11> kGroups{
 constexpr std::array<CauseInfo, 21> kCauses{{
     {"issued", "issued", "", "an instruction of a warp issued: useful work"},
     {"no_warp", "no warp", "",
-     "the SM had no resident warp of this kernel, or the slot went to a kernel beside it: too few blocks for "
-     "the machine, an uneven last round, or blocks that wait for their turn to start"},
+     "the scheduler had no resident warp of this kernel, or the slot went to a kernel beside it: too few "
+     "blocks for the machine, fewer warps on an SM than it has schedulers, an uneven last round, or blocks "
+     "that wait for their turn to start"},
     {"launch", "launch", "",
      "no block of the kernel had started yet on any SM: the time that it takes to start a kernel"},
     {"drain", "drain", "",
