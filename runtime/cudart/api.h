@@ -98,7 +98,9 @@ void set_cluster_attribute(Kernel& kernel, int attribute, int value);
 /// Clusters of the launch that run at a time, and the most blocks that one can have.
 [[nodiscard]] int active_clusters(Device& device, const LaunchRequest& r);
 [[nodiscard]] int largest_cluster(Device& device, const LaunchRequest& r);
-void submit_launch(Device& device, const LaunchRequest& request, Stream& stream);
+/// `function`: the handle by which the program knows the kernel, which questions about a captured node give
+/// back.
+void submit_launch(Device& device, const LaunchRequest& request, Stream& stream, const void* function);
 void submit_function(Device& device, std::function<void()> function, Stream& stream,
                      void (*fn)(void*) = nullptr, void* data = nullptr);
 void submit_record(Device& device, Event& event, Stream& stream);

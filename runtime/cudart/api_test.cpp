@@ -67,6 +67,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t, cudaKernelNodeParams*);
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams*);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaGraphicsMapResources(int, void*, cudaStream_t);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
@@ -442,6 +444,18 @@ TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
   ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
   ASSERT_EQ(cudaStreamSynchronize(stream), 0);
   EXPECT_EQ(host_floats(y, 2), (std::vector<float>{100, 4}));
+  // A captured node is changed by what it says of itself.
+  std::vector<cudaGraphNode_t> nodes(count);
+  ASSERT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), 0);
+  cudaKernelNodeParams p{};
+  ASSERT_EQ(cudaGraphKernelNodeGetParams(nodes[1], &p), 0);
+  EXPECT_EQ(p.func, &scale_stub);
+  float a = 3;
+  p.kernelParams[1] = &a;
+  ASSERT_EQ(cudaGraphExecKernelNodeSetParams(executable, nodes[1], &p), 0);
+  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{600, 8}));
   EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
   EXPECT_EQ(cudaGraphDestroy(graph), 0);
   EXPECT_EQ(cudaGraphDestroy(graph), error(Code::kInvalidValue));

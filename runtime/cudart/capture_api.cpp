@@ -66,11 +66,12 @@ void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait) {
   captured(*capture, Node::Type::kFill).fill = fill;
 }
 
-void submit_launch(Device& device, const LaunchRequest& r, Stream& stream) {
+void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
   Capture* capture = capture_of(stream);
   if (capture == nullptr) return device.launch(r, stream);
   Node& node = captured(*capture, Node::Type::kKernel);
   const isa::KernelImage& image = r.kernel->image();
+  node.function = function;
   node.kernel = r.kernel;
   node.grid = r.grid, node.block = r.block;
   node.shared = r.dynamic_shared;

@@ -128,7 +128,7 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
   return call([&](Device& device) {
     LaunchRequest r = request_of(kernel_of(device, function), grid, block, shared, arguments);
     r.cooperative = cooperative;
-    submit_launch(device, r, stream_of(device, stream, null));
+    submit_launch(device, r, stream_of(device, stream, null), function);
   });
 }
 
@@ -139,7 +139,7 @@ cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, vo
     LaunchRequest r = request_of(kernel_of(device, function), config->gridDim, config->blockDim,
                                  config->dynamicSmemBytes, arguments);
     read_launch_attributes(config->attrs, config->numAttrs, r);
-    submit_launch(device, r, stream_of(device, config->stream, null));
+    submit_launch(device, r, stream_of(device, config->stream, null), function);
   });
 }
 
