@@ -21,6 +21,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void*);
 void __cudaRegisterFatBinaryEnd(void**);
 void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
+void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, size_t, int, int);
+char __cudaInitModule(void**);
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
@@ -41,6 +43,11 @@ cudaError_t cudaMemcpyFromSymbol(void*, const void*, size_t, size_t, cudaMemcpyK
 cudaError_t cudaMemset(void*, int, size_t);
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
+cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t);
+cudaError_t cudaMemAdvise(const void*, size_t, int, cudaMemLocation);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned);
+cudaError_t cudaGetSymbolAddress(void**, const void*);
+cudaError_t cudaGetSymbolSize(size_t*, const void*);
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
@@ -84,6 +91,7 @@ const char* const kPtx = R"(.version 7.0
 .address_size 64
 .const .align 4 .f32 offset;
 .global .align 4 .u32 counter;
+.global .attribute(.managed) .align 4 .u32 shared_total = 5;
 .visible .entry scale(.param .u64 y, .param .f32 a, .param .u32 n)
 {
   .reg .pred %p; .reg .b32 %r<6>; .reg .f32 %f<5>; .reg .b64 %rd<4>;
@@ -150,6 +158,7 @@ std::string fat_binary() {
 
 // What the host program has in place of kernels and variables: their addresses are all that counts.
 char scale_stub, stray_stub, count_stub, greet_stub, offset_shadow[4], counter_shadow[4];
+unsigned* managed_variable;
 
 struct Wrapper {
   uint32_t magic, version;
@@ -173,7 +182,10 @@ class Cudart : public ::testing::Test {
       __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
     __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
     __cudaRegisterVar(handle, counter_shadow, counter_shadow, "counter", 0, 4, 0, 0);
+    __cudaRegisterManagedVar(handle, reinterpret_cast<void**>(&managed_variable), nullptr, "shared_total", 0,
+                             4, 0, 0);
     __cudaRegisterFatBinaryEnd(handle);
+    program_ = handle;
   }
   [[nodiscard]] virtual bool functional() const { return true; }
 
@@ -193,6 +205,8 @@ class Cudart : public ::testing::Test {
     return values;
   }
   static int error(Code code) { return static_cast<int>(code); }
+
+  void** program_ = nullptr;
 };
 
 class TimedCudart : public Cudart {
@@ -397,6 +411,27 @@ TEST_F(Cudart, ManagedMappedAndRegisteredMemoryIsTheProgramsOwn) {
   EXPECT_EQ(a.type, 0);
   EXPECT_EQ(cudaFree(managed), 0);
   EXPECT_EQ(cudaFreeHost(mapped), 0);
+}
+
+TEST_F(Cudart, AManagedVariableIsManagedMemory) {
+  ASSERT_EQ(__cudaInitModule(program_), 1);
+  ASSERT_NE(managed_variable, nullptr);
+  EXPECT_EQ(*managed_variable, 5u);
+  cudaPointerAttributes a;
+  ASSERT_EQ(cudaPointerGetAttributes(&a, managed_variable), 0);
+  EXPECT_EQ(a.type, 3);
+  EXPECT_EQ(a.devicePointer, managed_variable);
+  EXPECT_EQ(a.hostPointer, managed_variable);
+  EXPECT_EQ(cudaMemPrefetchAsync(managed_variable, 4, {1, 0}, 0, nullptr), 0);
+  EXPECT_EQ(cudaMemAdvise(managed_variable, 4, 3, {1, 0}), 0);
+  EXPECT_EQ(cudaStreamAttachMemAsync(nullptr, managed_variable, 0, 1), 0);
+  // Programs pass what the variable is, where of others they pass its shadow.
+  void* address = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(cudaGetSymbolAddress(&address, managed_variable), 0);
+  EXPECT_EQ(address, managed_variable);
+  EXPECT_EQ(cudaGetSymbolSize(&bytes, managed_variable), 0);
+  EXPECT_EQ(bytes, 4u);
 }
 
 TEST_F(Cudart, FreedMemoryIsGivenBack) {

@@ -97,9 +97,15 @@ void set_managed(Device& device) {
     const std::lock_guard lock(r.mutex);
     open.swap(r.managed);
   }
-  for (const Registry::Managed& m : open)
-    if (const auto global = module_of(device, *m.program).global(m.name))
-      *m.pointer = reinterpret_cast<void*>(global->address);
+  for (const Registry::Managed& m : open) {
+    const auto global = module_of(device, *m.program).global(m.name);
+    if (!global) continue;
+    device.mark_managed(global->address);
+    *m.pointer = reinterpret_cast<void*>(global->address);
+    // The program names the variable by what it is, not by the pointer.
+    const std::lock_guard lock(r.mutex);
+    r.variables[*m.pointer] = r.variables.at(m.pointer);
+  }
 }
 
 struct Configuration {

@@ -210,6 +210,7 @@ void Device::remove_module(Module& module) {
   services_.flush();
   for (const auto& [variable, address] : module.variables_) {
     forget_memory(address);
+    host_memory_.erase(address);
     memory_.release(address);
   }
   for (const auto& [variable, handle] : module.textures_)
