@@ -11,6 +11,7 @@
 
 #include "runtime/cudart/abi.h"
 #include "runtime/cudart/exported.h"
+#include "runtime/device/common_state.h"
 #include "runtime/device/device.h"
 
 namespace gpusim::runtime::cudart {

@@ -16,8 +16,8 @@ struct Captures {
   uint64_t next = 1;
 };
 Captures& captures() {
-  static auto* const made = new Captures;
-  return *made;
+  static auto& all = common_state<Captures>("captures");
+  return all;
 }
 
 }  // namespace
@@ -78,6 +78,11 @@ void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const
   node.cooperative = r.cooperative;
   node.cluster = r.cluster;
   node.parameters.assign(image.param_bytes, std::byte{});
+  if (r.arguments == nullptr) {
+    std::copy_n(r.parameters.begin(), std::min(r.parameters.size(), node.parameters.size()),
+                node.parameters.begin());
+    return;
+  }
   for (size_t i = 0; i < image.params.size(); ++i)
     std::memcpy(node.parameters.data() + image.params[i].offset, r.arguments[i], image.params[i].bytes);
 }

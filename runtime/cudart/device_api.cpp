@@ -169,14 +169,14 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, int which, int numb
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int number) {
   return call([&](Device&) {
-    require(text != nullptr && length > 12);
+    require(text != nullptr && length > static_cast<int>(std::strlen(kPciBusId)));
     require(number == 0, Code::kInvalidDevice);
-    std::snprintf(text, static_cast<size_t>(length), "0000:01:00.0");
+    std::snprintf(text, static_cast<size_t>(length), "%s", kPciBusId);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* number, const char* text) {
   return call([&](Device&) {
-    require(number != nullptr && text != nullptr && std::strcmp(text, "0000:01:00.0") == 0);
+    require(number != nullptr && text != nullptr && std::strcmp(text, kPciBusId) == 0);
     *number = 0;
   });
 }

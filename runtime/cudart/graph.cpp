@@ -12,12 +12,12 @@ namespace {
 
 using Graphs = std::map<Graph*, std::shared_ptr<Graph>>;
 Graphs& graphs() {
-  static auto* const made = new Graphs;
-  return *made;
+  static auto& all = common_state<Graphs>("graphs");
+  return all;
 }
 Graphs& executables() {
-  static auto* const made = new Graphs;
-  return *made;
+  static auto& all = common_state<Graphs>("executable graphs");
+  return all;
 }
 
 }  // namespace
@@ -149,8 +149,8 @@ using Works = std::vector<uint64_t>;
 
 /// Streams of branches: those that wait for the legacy default stream and those that do not.
 Stream& branch_stream(Device& device, bool blocking, size_t number) {
-  static auto* const all = new std::map<bool, std::vector<Stream*>>;
-  std::vector<Stream*>& streams = (*all)[blocking];
+  static auto& all = common_state<std::map<bool, std::vector<Stream*>>>("streams of branches");
+  std::vector<Stream*>& streams = all[blocking];
   std::erase_if(streams, [&device](Stream* s) { return !device.is_stream(s); });
   while (streams.size() <= number) streams.push_back(&device.add_stream(blocking, 0, blocking ? 0 : 1));
   return *streams[number];

@@ -116,6 +116,12 @@ cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNo
   });
 }
 
+/// cudaGraphExecUpdateResultInfo
+struct UpdateResult {
+  int result;
+  cudaGraphNode_t error_node, error_from;
+};
+
 // Capture
 struct Capture {
   std::shared_ptr<Graph> graph;

@@ -130,10 +130,6 @@ bool take_over(Graph& executable, const Graph& graph) {
 }
 }  // namespace
 #if GPUSIM_CUDART >= 12
-struct UpdateResult {
-  int result;
-  cudaGraphNode_t error_node, error_from;
-};
 GPUSIM_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                               UpdateResult* result) {
   return call([&](Device& device) {

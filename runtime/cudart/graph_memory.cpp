@@ -33,8 +33,8 @@ struct GraphMemories {
   }
 };
 GraphMemories& memories() {
-  static auto* const made = new GraphMemories;
-  return *made;
+  static auto& all = common_state<GraphMemories>("memory of graphs");
+  return all;
 }
 
 bool allocates(const Graph& graph, const GraphMemory& memory) {

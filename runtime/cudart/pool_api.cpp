@@ -20,20 +20,23 @@ struct Pool {
   bool imported = false;  ///< memory of it comes from another process
   int file = -1;          ///< that stands for it in other processes
 };
-Pool default_pool;
-std::set<Pool*>& pools() {
-  static auto* const made = new std::set<Pool*>{&default_pool};
-  return *made;
+struct Pools {
+  Pool standard;  ///< the default pool of the device
+  std::set<Pool*> all{&standard};
+};
+Pools& pools() {
+  static auto& made = common_state<Pools>("memory pools");
+  return made;
 }
 Pool& pool_of(cudaMemPool_t handle) {
   auto* const pool = reinterpret_cast<Pool*>(handle);
-  require(pools().contains(pool));
+  require(pools().all.contains(pool));
   return *pool;
 }
 
 std::set<const void*>& imported_memory() {
-  static auto* const made = new std::set<const void*>;
-  return *made;
+  static auto& all = common_state<std::set<const void*>>("imported memory");
+  return all;
 }
 
 // What the file of a pool holds. Memory of it is shared piece by piece.
@@ -80,6 +83,11 @@ GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMe
   const cudaError_t known = call([&](Device&) { require(!pool_of(pool).imported); });
   return known != 0 ? known : allocate_async(p, bytes, stream, Default::kLegacy);
 }
+GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void** p, size_t bytes, cudaMemPool_t pool,
+                                                       cudaStream_t stream) {
+  const cudaError_t known = call([&](Device&) { require(!pool_of(pool).imported); });
+  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kThread);
+}
 GPUSIM_EXPORT cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   return free_async(p, stream, Default::kLegacy);
 }
@@ -90,7 +98,7 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int n
   return call([&](Device&) {
     require(pool != nullptr);
     require(number == 0, Code::kInvalidDevice);
-    *pool = reinterpret_cast<cudaMemPool_t>(&default_pool);
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
@@ -109,15 +117,15 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
       throw Failure(Code::kNotSupported, "memory pools are shared by file descriptors only");
     auto* const made = new Pool;
     made->handle_types = properties->handleTypes;
-    pools().insert(made);
+    pools().all.insert(made);
     *pool = reinterpret_cast<cudaMemPool_t>(made);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   return call([&](Device&) {
     Pool& p = pool_of(pool);
-    require(&p != &default_pool);
-    pools().erase(&p);
+    require(&p != &pools().standard);
+    pools().all.erase(&p);
     if (p.file >= 0) close(p.file);
     delete &p;
   });
@@ -185,7 +193,7 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* po
             std::memcmp(mark, kPoolMark, sizeof mark) == 0);
     auto* const made = new Pool;
     made->imported = true;
-    pools().insert(made);
+    pools().all.insert(made);
     *pool = reinterpret_cast<cudaMemPool_t>(made);
   });
 }

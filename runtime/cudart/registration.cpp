@@ -159,7 +159,12 @@ Kernel& kernel_of(Device& device, const void* function) {
     const auto at = r.functions.find(function);
     if (at != r.functions.end()) found = at->second;
   }
-  require(found.first != nullptr, Code::kInvalidDeviceFunction);
+  if (found.first == nullptr) {
+    // The handle of cudaGetFuncBySymbol(), or one that the driver library has given.
+    Kernel* const kernel = device.kernel_at(function);
+    require(kernel != nullptr, Code::kInvalidDeviceFunction);
+    return *kernel;
+  }
   return device.kernel(module_of(device, *found.first), found.second);
 }
 

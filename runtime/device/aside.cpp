@@ -32,6 +32,7 @@ void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
 bool Device::has_to_wait(const Work& work) const {
   // The checks follow one launch at a time.
   if (checker_ != nullptr && !aside_.empty()) return true;
+  if (work.kind == Work::Kind::kWait && !work.ready()) return true;
   return std::ranges::any_of(work.after, [this](uint64_t n) { return open_.contains(n); });
 }
 
@@ -104,6 +105,10 @@ void Device::go_on_until(const std::function<bool()>& done) {
       const std::unique_ptr<Work> stuck = std::move(aside_.front());
       aside_.clear(), pending_.clear(), open_.clear();
       end_values(*stuck->launch.run, *stuck->runner, Outcome::kDeadlock);
+    }
+    if (Clock::now() - last > kPatience && aside_.empty()) {
+      pending_.clear(), open_.clear();
+      fail(Code::kLaunchTimeout, "a stream waits for a value in memory that nothing writes");
     }
     // Other threads may submit, or write to memory, what the kernel waits for.
     mutex_.unlock();

@@ -230,6 +230,8 @@ class Device {
   Module& add_module(std::vector<Module::Text> texts);
   void remove_module(Module& module);
   Kernel& kernel(Module& module, const std::string& name);
+  /// The one with that address; null if there is none.
+  [[nodiscard]] Kernel* kernel_at(const void* address) const;
   /// Blocks of the kernel that an SM holds at a time.
   [[nodiscard]] int blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared);
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
@@ -270,6 +272,9 @@ class Device {
   void copy(Copy copy, Stream& stream, bool wait);
   void fill(const Fill& fill, Stream& stream, bool wait);
   void host_function(std::function<void()> function, Stream& stream);
+  /// What comes later in the stream begins when `ready()`, which looks at memory. In a timed run it must be
+  /// so when what was submitted before is done.
+  void wait_until(std::function<bool()> ready, Stream& stream);
 
   // Arrays
   Array& add_array(const ArrayShape& shape);

@@ -221,6 +221,12 @@ void Device::remove_module(Module& module) {
   modules_.remove_if([&module](const Module& m) { return &m == &module; });
 }
 
+Kernel* Device::kernel_at(const void* address) const {
+  const auto at =
+      std::ranges::find_if(kernels_, [address](const auto& entry) { return entry.second.get() == address; });
+  return at == kernels_.end() ? nullptr : at->second.get();
+}
+
 Kernel& Device::kernel(Module& module, const std::string& name) {
   auto& kernel = kernels_[{&module, name}];
   if (kernel == nullptr) kernel = std::make_unique<Kernel>(*this, module, name);

@@ -338,7 +338,7 @@ void Device::copy(Copy c, Stream& stream, bool wait) {
   work->copy = std::move(c);
   // Memory that is not pinned is read before the call returns.
   const bool later = !options_.functional || !open_.empty();
-  if (!wait && later && work->copy.direction == Copy::Direction::kHostToDevice &&
+  if (!wait && later && work->copy.staged.empty() && work->copy.direction == Copy::Direction::kHostToDevice &&
       pointer_kind(work->copy.from).memory == PointerKind::Memory::kUnregistered)
     stage(work->copy);
   submit(std::move(work), stream);
@@ -361,6 +361,21 @@ void Device::host_function(std::function<void()> function, Stream& stream) {
   auto work = std::make_unique<Work>();
   work->kind = Work::Kind::kHostFunction;
   work->function = std::move(function);
+  submit(std::move(work), stream);
+}
+
+void Device::wait_until(std::function<bool()> ready, Stream& stream) {
+  check();
+  if (!options_.functional || export_ != nullptr) {
+    flush();
+    if (ready()) return;
+    throw Failure(Code::kNotSupported,
+                  "in a timed run and in one with --export a stream cannot wait for a value that is written "
+                  "after it was told to wait");
+  }
+  auto work = std::make_unique<Work>();
+  work->kind = Work::Kind::kWait;
+  work->ready = std::move(ready);
   submit(std::move(work), stream);
 }
 
@@ -400,7 +415,7 @@ uint64_t Device::take_number(Work& work, Stream& stream) {
 
 uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const uint64_t number = take_number(*work, stream);
-  if (options_.functional && open_.empty()) {
+  if (options_.functional && open_.empty() && !has_to_wait(*work)) {
     carry_out(*work);
     return number;
   }

@@ -9,7 +9,7 @@
 namespace gpusim::runtime {
 
 struct Device::Work {
-  enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kEvent };
+  enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kEvent, kWait };
   Kind kind = Kind::kLaunch;
   uint64_t number = 0;  ///< in the order of submission, from 1
   uint32_t stream = 0;
@@ -22,6 +22,7 @@ struct Device::Work {
   Fill fill;
   std::function<void()> function;
   Event* event = nullptr;
+  std::function<bool()> ready;  ///< kWait: what it waits for has happened
 };
 
 }  // namespace gpusim::runtime

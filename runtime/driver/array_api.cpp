@@ -40,10 +40,24 @@ unsigned channels_of(const ChannelFormat& f) {
          static_cast<unsigned>(f.w != 0);
 }
 
-namespace {
-
 // As cuda.h lays them out.
 using CUarray = cudaArray_t;
+struct Copy3dEnd {
+  size_t x, y, z, level;
+  int type;
+  const void* host;
+  CUdeviceptr device;
+  CUarray array;
+  void* reserved;
+  size_t pitch, height;
+};
+struct Copy3d {
+  Copy3dEnd from, to;
+  size_t width, height, depth;
+};
+
+namespace {
+
 struct ArrayDescriptor {
   size_t width, height;
   int format;
@@ -71,19 +85,6 @@ struct Copy2d {
   size_t width, height;
 };
 /// CUDA_MEMCPY3D, and CUDA_MEMCPY3D_PEER, which has contexts where this one has reserved members.
-struct Copy3dEnd {
-  size_t x, y, z, level;
-  int type;
-  const void* host;
-  CUdeviceptr device;
-  CUarray array;
-  void* reserved;
-  size_t pitch, height;
-};
-struct Copy3d {
-  Copy3dEnd from, to;
-  size_t width, height, depth;
-};
 static_assert(sizeof(Copy2d) == 128 && sizeof(Copy3d) == 200);
 struct ResourceDescriptor {
   int type;
@@ -153,8 +154,9 @@ Place place_of(const Device& device, const Copy3dEnd& end, size_t width, size_t 
   return {base + end.z * slice + end.y * pitch + end.x, pitch, slice};
 }
 
-void copy_3d(Device& device, const Copy3d& p, CUstream stream, bool wait) {
-  Stream& s = cudart::stream_of(device, stream);
+}  // namespace
+
+Copy described_copy(Device& device, const Copy3d& p) {
   const Place from = place_of(device, p.from, p.width, p.height, p.depth);
   const Place to = place_of(device, p.to, p.width, p.height, p.depth);
   Copy c;
@@ -163,7 +165,13 @@ void copy_3d(Device& device, const Copy3d& p, CUstream stream, bool wait) {
   // Of one row, what lies between rows plays no part.
   c.from_pitch = std::max<uint64_t>(from.pitch, p.width), c.to_pitch = std::max<uint64_t>(to.pitch, p.width);
   c.from_slice = from.slice, c.to_slice = to.slice;
-  device.copy(cudart::checked_copy(device, std::move(c), cudaMemcpyDefault), s, wait);
+  return cudart::checked_copy(device, std::move(c), cudaMemcpyDefault);
+}
+
+namespace {
+
+void copy_3d(Device& device, const Copy3d& p, CUstream stream, bool wait) {
+  cudart::submit_copy(device, described_copy(device, p), cudart::stream_of(device, stream), wait);
 }
 
 CUresult copy_3d(const Copy3d* p, CUstream stream, bool wait) {

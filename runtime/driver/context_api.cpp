@@ -96,6 +96,19 @@ GPUSIM_DRIVER cuDeviceGetName(char* name, int length, CUdevice number) {
     std::snprintf(name, static_cast<size_t>(length), "%s", device.machine().gpu.name.c_str());
   });
 }
+GPUSIM_DRIVER cuDeviceGetPCIBusId(char* text, int length, CUdevice number) {
+  return call([&](Device&) {
+    require(text != nullptr && length > static_cast<int>(std::strlen(kPciBusId)));
+    require(number == 0, Code::kInvalidDevice);
+    std::snprintf(text, static_cast<size_t>(length), "%s", kPciBusId);
+  });
+}
+GPUSIM_DRIVER cuDeviceGetByPCIBusId(CUdevice* number, const char* text) {
+  return call([&](Device&) {
+    require(number != nullptr && text != nullptr && std::strcmp(text, kPciBusId) == 0);
+    *number = 0;
+  });
+}
 GPUSIM_DRIVER cuDeviceTotalMem_v2(size_t* bytes, CUdevice number) {
   return call([&](Device& device) {
     require(bytes != nullptr);
@@ -173,6 +186,18 @@ GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
   *context = current_context();
   return 0;
 }
+/// One device has one set of streams, whichever context made them.
+GPUSIM_DRIVER cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return call([&](Device& device) {
+    require(context != nullptr);
+    (void)cudart::stream_of(device, stream);
+    const CUcontext current = current_context();
+    *context = current == nullptr ? kPrimary : current;
+  });
+}
+GPUSIM_DRIVER cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
+  return cuStreamGetCtx(stream, context);
+}
 GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return 1;
   if (current_context() == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
@@ -196,6 +221,12 @@ GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
     require(limit >= 0 && limit < 8);
     require(device.set_limit(static_cast<Device::Limit>(limit), value));
+  });
+}
+GPUSIM_DRIVER cuCtxGetLimit(size_t* value, int limit) {
+  return call([&](Device& device) {
+    require(value != nullptr && limit >= 0 && limit < static_cast<int>(Device::kLimits));
+    *value = device.limit(static_cast<Device::Limit>(limit));
   });
 }
 GPUSIM_DRIVER cuCtxSetCacheConfig(int) { return 0; }

@@ -30,6 +30,9 @@ void forget_references(const Module& module);
 [[nodiscard]] ChannelFormat format_of(int number, unsigned channels);
 [[nodiscard]] int number_of(const ChannelFormat& format);
 [[nodiscard]] unsigned channels_of(const ChannelFormat& format);
+/// CUDA_MEMCPY3D, and what it asks for; throws for what cannot be.
+struct Copy3d;
+[[nodiscard]] Copy described_copy(Device& device, const Copy3d& p);
 [[nodiscard]] inline Kernel& kernel_of(CUfunction handle) {
   require(handle != nullptr, Code::kInvalidResourceHandle);
   return *handle;
@@ -37,4 +40,13 @@ void forget_references(const Module& module);
 
 }  // namespace gpusim::runtime::driver
 
-#define GPUSIM_DRIVER GPUSIM_EXPORT CUresult
+#define GPUSIM_DRIVER GPUSIM_EXPORT_ALWAYS CUresult
+
+/// A function of the driver that is one of the runtime by another name.
+#define GPUSIM_SAME(name, runtime_name, parameters, arguments) \
+  GPUSIM_EXPORT cudaError_t runtime_name parameters;           \
+  GPUSIM_DRIVER name parameters { return runtime_name arguments; }
+/// The same of one that takes a stream, with its form for programs with a default stream of each thread.
+#define GPUSIM_SAME_STREAM(name, runtime_name, parameters, arguments) \
+  GPUSIM_SAME(name, runtime_name, parameters, arguments)              \
+  GPUSIM_SAME(name##_ptsz, runtime_name##_ptsz, parameters, arguments)

@@ -7,15 +7,11 @@
 #include <set>
 #include <string>
 
-#include "runtime/cudart/api.h"
+#include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
 
 namespace {
-
-using CUresult = int;
-using cudart::call;
-using cudart::require;
 
 constexpr int kPtx = 1;  // CU_JIT_INPUT_PTX
 
@@ -42,8 +38,6 @@ void add(Link& link, int type, std::string text) {
 }
 
 }  // namespace
-
-#define GPUSIM_DRIVER GPUSIM_EXPORT CUresult
 
 // Options say how machine code is made, of which there is none.
 GPUSIM_DRIVER cuLinkCreate_v2(unsigned, int*, void**, Link** handle) {

@@ -9,7 +9,8 @@ namespace {
 
 CUresult copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, CUstream stream, bool wait) {
   return call([&](Device& device) {
-    device.copy(cudart::linear_copy(device, to, from, bytes, kind), cudart::stream_of(device, stream), wait);
+    cudart::submit_copy(device, cudart::linear_copy(device, to, from, bytes, kind),
+                        cudart::stream_of(device, stream), wait);
   });
 }
 
@@ -27,7 +28,7 @@ CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes
       require(kind.memory != PointerKind::Memory::kUnregistered &&
               (height - 1) * f.pitch + f.width <= kind.base + kind.bytes - to);
     }
-    device.fill(f, cudart::stream_of(device, stream), wait);
+    cudart::submit_fill(device, f, cudart::stream_of(device, stream), wait);
   });
 }
 
@@ -40,13 +41,8 @@ GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
     *address = reinterpret_cast<CUdeviceptr>(device.allocate(bytes));
   });
 }
-GPUSIM_DRIVER cuMemFree_v2(CUdeviceptr address) {
-  return call([&](Device& device) {
-    if (address == 0) return;
-    device.synchronize();
-    require(device.release(pointer(address)));
-  });
-}
+GPUSIM_EXPORT cudaError_t cudaFree(void* memory);
+GPUSIM_DRIVER cuMemFree_v2(CUdeviceptr address) { return cudaFree(pointer(address)); }
 GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned) {
   return call([&](Device& device) {
     require(address != nullptr && pitch != nullptr && width != 0 && height != 0);
@@ -103,37 +99,115 @@ GPUSIM_DRIVER cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdevice
     if (bytes != nullptr) *bytes = kind.bytes;
   });
 }
+namespace {
+
+/// CUpointer_attribute. Of memory that is not ours the values are zero.
+enum PointerAttribute : int {
+  kContext = 1,
+  kMemoryType = 2,
+  kDevicePointer = 3,
+  kHostPointer = 4,
+  kBufferId = 7,
+  kIsManaged = 8,
+  kDeviceOrdinal = 9,
+  kRangeStart = 11,
+  kRangeSize = 12,
+  kMapped = 13
+};
+
+void write_attribute(void* value, int attribute, CUdeviceptr address, const PointerKind& kind) {
+  using Memory = PointerKind::Memory;
+  constexpr unsigned kHostMemory = 1, kDeviceMemory = 2;
+  constexpr int kNoDevice = -2;
+  const bool known = kind.memory != Memory::kUnregistered;
+  switch (attribute) {
+    case kContext:
+      *static_cast<CUcontext*>(value) = known ? kPrimary : nullptr;
+      return;
+    case kMemoryType:
+      *static_cast<unsigned*>(value) = !known                         ? 0
+                                       : kind.memory == Memory::kHost ? kHostMemory
+                                                                      : kDeviceMemory;
+      return;
+    case kDevicePointer:
+    case kHostPointer:
+      *static_cast<CUdeviceptr*>(value) = known ? address : 0;
+      return;
+    case kBufferId:
+    case kRangeStart:
+      *static_cast<CUdeviceptr*>(value) = kind.base;
+      return;
+    case kIsManaged:
+      *static_cast<unsigned*>(value) = kind.memory == Memory::kManaged;
+      return;
+    case kDeviceOrdinal:
+      *static_cast<int*>(value) = known ? 0 : kNoDevice;
+      return;
+    case kRangeSize:
+      *static_cast<size_t*>(value) = kind.bytes;
+      return;
+    case kMapped:
+      *static_cast<unsigned*>(value) = known;
+      return;
+    default:
+      throw Failure(Code::kInvalidValue);
+  }
+}
+
+}  // namespace
 GPUSIM_DRIVER cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
   return call([&](Device& device) {
     const PointerKind kind = device.pointer_kind(pointer(address));
     require(value != nullptr && kind.memory != PointerKind::Memory::kUnregistered);
-    switch (attribute) {
-      case 1:
-        *static_cast<CUcontext*>(value) = kPrimary;
-        break;
-      case 2:
-        *static_cast<unsigned*>(value) = kind.memory == PointerKind::Memory::kHost ? 1 : 2;
-        break;
-      case 3:
-      case 4:
-        *static_cast<CUdeviceptr*>(value) = address;
-        break;
-      case 8:
-        *static_cast<unsigned*>(value) = kind.memory == PointerKind::Memory::kManaged;
-        break;
-      case 9:
-        *static_cast<int*>(value) = 0;
-        break;
-      case 11:
-        *static_cast<CUdeviceptr*>(value) = kind.base;
-        break;
-      case 12:
-        *static_cast<size_t*>(value) = kind.bytes;
-        break;
-      default:
-        throw Failure(Code::kInvalidValue);
+    write_attribute(value, attribute, address, kind);
+  });
+}
+/// Memory that is not ours is no error here.
+GPUSIM_DRIVER cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
+                                     CUdeviceptr address) {
+  return call([&](Device& device) {
+    require(count == 0 || (attributes != nullptr && values != nullptr));
+    const PointerKind kind = device.pointer_kind(pointer(address));
+    for (unsigned i = 0; i < count; ++i) {
+      require(values[i] != nullptr);
+      write_attribute(values[i], attributes[i], address, kind);
     }
   });
+}
+
+// Managed memory, which is everywhere
+GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* memory, size_t bytes, int advice, cudaMemLocation where);
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* memory, size_t bytes, cudaMemLocation where,
+                                               unsigned flags, cudaStream_t stream);
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* memory, size_t bytes, cudaMemLocation where,
+                                                    unsigned flags, cudaStream_t stream);
+GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* memory, size_t bytes,
+                                                   unsigned flags);
+namespace {
+cudaMemLocation location_of(CUdevice device) {
+  constexpr int kOnDevice = 1;
+  return {kOnDevice, device};
+}
+}  // namespace
+GPUSIM_DRIVER cuMemAdvise_v2(CUdeviceptr address, size_t bytes, int advice, cudaMemLocation where) {
+  return cudaMemAdvise(pointer(address), bytes, advice, where);
+}
+GPUSIM_DRIVER cuMemAdvise(CUdeviceptr address, size_t bytes, int advice, CUdevice device) {
+  return cudaMemAdvise(pointer(address), bytes, advice, location_of(device));
+}
+GPUSIM_DRIVER cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, cudaMemLocation where, unsigned flags,
+                                    CUstream stream) {
+  return cudaMemPrefetchAsync(pointer(address), bytes, where, flags, stream);
+}
+GPUSIM_DRIVER cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, cudaMemLocation where,
+                                         unsigned flags, CUstream stream) {
+  return cudaMemPrefetchAsync_ptsz(pointer(address), bytes, where, flags, stream);
+}
+GPUSIM_DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
+  return cudaMemPrefetchAsync(pointer(address), bytes, location_of(device), 0, stream);
+}
+GPUSIM_DRIVER cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags) {
+  return cudaStreamAttachMemAsync(stream, pointer(address), bytes, flags);
 }
 
 #define GPUSIM_DRIVER_COPY(name, to_type, from_type, to_pointer, from_pointer, kind)        \

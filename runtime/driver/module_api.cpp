@@ -102,8 +102,7 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
     } else if (parameters == nullptr) {
       require(r.kernel->image().params.empty());
     }
-    Stream& s = cudart::stream_of(device, stream);
-    device.launch(r, s);
+    cudart::submit_launch(device, r, cudart::stream_of(device, stream), f);
   });
 }
 
@@ -155,6 +154,21 @@ GPUSIM_DRIVER cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule
     if (bytes != nullptr) *bytes = global->bytes;
   });
 }
+GPUSIM_DRIVER cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  return call([&](Device&) {
+    require(count != nullptr);
+    const auto& functions = module_of(module).ptx().functions;
+    *count = static_cast<unsigned>(std::ranges::count_if(
+        functions, [](const isa::Function& f) { return f.is_entry && !f.is_declaration; }));
+  });
+}
+GPUSIM_DRIVER cuModuleGetLoadingMode(int* mode) {
+  constexpr int kLazy = 2;  // kernels are compiled when they are first needed
+  return call([&](Device&) {
+    require(mode != nullptr);
+    *mode = kLazy;
+  });
+}
 // Libraries (CUDA 12): modules and kernels by other names.
 GPUSIM_DRIVER cuLibraryLoadData(CUmodule* library, const void* image, int*, void**, unsigned, int*, void**,
                                 unsigned) {
@@ -175,6 +189,9 @@ GPUSIM_DRIVER cuLibraryGetKernel(CUfunction* kernel, CUmodule library, const cha
 }
 GPUSIM_DRIVER cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule library, const char* name) {
   return cuModuleGetGlobal_v2(address, bytes, library, name);
+}
+GPUSIM_DRIVER cuLibraryGetKernelCount(unsigned* count, CUmodule library) {
+  return cuModuleGetFunctionCount(count, library);
 }
 GPUSIM_DRIVER cuKernelGetFunction(CUfunction* function, CUfunction kernel) {
   if (function == nullptr) return 1;
@@ -250,6 +267,33 @@ GPUSIM_DRIVER cuFuncSetAttribute(CUfunction function, int attribute, int value) 
     }
   });
 }
+GPUSIM_DRIVER cuKernelGetAttribute(int* value, int attribute, CUfunction kernel, CUdevice number) {
+  if (number != 0) return static_cast<int>(Code::kInvalidDevice);
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+GPUSIM_DRIVER cuKernelSetAttribute(int attribute, int value, CUfunction kernel, CUdevice number) {
+  if (number != 0) return static_cast<int>(Code::kInvalidDevice);
+  return cuFuncSetAttribute(kernel, attribute, value);
+}
+GPUSIM_DRIVER cuKernelSetCacheConfig(CUfunction, int, CUdevice) { return 0; }
+GPUSIM_DRIVER cuFuncGetName(const char** name, CUfunction function) {
+  return call([&](Device&) {
+    require(name != nullptr);
+    *name = kernel_of(function).name().c_str();
+  });
+}
+GPUSIM_DRIVER cuKernelGetName(const char** name, CUfunction kernel) { return cuFuncGetName(name, kernel); }
+GPUSIM_DRIVER cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
+  return call([&](Device&) {
+    const isa::KernelImage& image = kernel_of(function).image();
+    require(offset != nullptr && index < image.params.size());
+    *offset = image.params[index].offset;
+    if (bytes != nullptr) *bytes = image.params[index].bytes;
+  });
+}
+GPUSIM_DRIVER cuKernelGetParamInfo(CUfunction kernel, size_t index, size_t* offset, size_t* bytes) {
+  return cuFuncGetParamInfo(kernel, index, offset, bytes);
+}
 GPUSIM_DRIVER cuFuncSetCacheConfig(CUfunction, int) { return 0; }
 GPUSIM_DRIVER cuFuncSetSharedMemConfig(CUfunction, int) { return 0; }
 GPUSIM_DRIVER cuFuncGetModule(CUmodule* module, CUfunction function) {
@@ -257,6 +301,10 @@ GPUSIM_DRIVER cuFuncGetModule(CUmodule* module, CUfunction function) {
     require(module != nullptr);
     *module = &kernel_of(function).module();
   });
+}
+
+GPUSIM_DRIVER cuKernelGetLibrary(CUmodule* library, CUfunction kernel) {
+  return cuFuncGetModule(library, kernel);
 }
 
 GPUSIM_DRIVER cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,

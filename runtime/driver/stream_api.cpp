@@ -2,79 +2,116 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <type_traits>
+#include <utility>
 
-#include "runtime/cudart/ipc.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
 
-GPUSIM_DRIVER cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+GPUSIM_SAME(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
+            (CUstream * stream, unsigned flags, int priority), (stream, flags, priority))
+GPUSIM_SAME(cuStreamCreate, cudaStreamCreateWithFlags, (CUstream * stream, unsigned flags), (stream, flags))
+GPUSIM_SAME(cuStreamDestroy_v2, cudaStreamDestroy, (CUstream stream), (stream))
+GPUSIM_SAME_STREAM(cuStreamSynchronize, cudaStreamSynchronize, (CUstream stream), (stream))
+GPUSIM_SAME_STREAM(cuStreamQuery, cudaStreamQuery, (CUstream stream), (stream))
+GPUSIM_SAME_STREAM(cuStreamWaitEvent, cudaStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags),
+                   (stream, event, flags))
+GPUSIM_SAME_STREAM(cuStreamAddCallback, cudaStreamAddCallback,
+                   (CUstream stream, cudaStreamCallback_t callback, void* data, unsigned flags),
+                   (stream, callback, data, flags))
+GPUSIM_SAME_STREAM(cuLaunchHostFunc, cudaLaunchHostFunc, (CUstream stream, cudaHostFn_t function, void* data),
+                   (stream, function, data))
+GPUSIM_SAME_STREAM(cuStreamGetPriority, cudaStreamGetPriority, (CUstream stream, int* value), (stream, value))
+GPUSIM_SAME_STREAM(cuStreamGetFlags, cudaStreamGetFlags, (CUstream stream, unsigned* value), (stream, value))
+GPUSIM_SAME_STREAM(cuStreamGetId, cudaStreamGetId, (CUstream stream, unsigned long long* value),
+                   (stream, value))
+GPUSIM_SAME_STREAM(cuStreamGetDevice, cudaStreamGetDevice, (CUstream stream, int* value), (stream, value))
+
+GPUSIM_SAME(cuEventCreate, cudaEventCreateWithFlags, (CUevent * event, unsigned flags), (event, flags))
+GPUSIM_SAME(cuEventDestroy_v2, cudaEventDestroy, (CUevent event), (event))
+GPUSIM_SAME_STREAM(cuEventRecord, cudaEventRecord, (CUevent event, CUstream stream), (event, stream))
+GPUSIM_SAME_STREAM(cuEventRecordWithFlags, cudaEventRecordWithFlags,
+                   (CUevent event, CUstream stream, unsigned flags), (event, stream, flags))
+GPUSIM_SAME(cuEventSynchronize, cudaEventSynchronize, (CUevent event), (event))
+GPUSIM_SAME(cuEventQuery, cudaEventQuery, (CUevent event), (event))
+GPUSIM_SAME(cuEventElapsedTime, cudaEventElapsedTime, (float* milliseconds, CUevent from, CUevent to),
+            (milliseconds, from, to))
+GPUSIM_DRIVER cuEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) {
+  return cuEventElapsedTime(milliseconds, from, to);
+}
+
+// Values in memory that a stream writes and waits for
+namespace {
+
+enum class Comparison : uint8_t { kNotLess, kEqual, kAnd, kNor };
+constexpr unsigned kFlush = 1u << 30;  // all writes have reached the device
+
+template <class T>
+bool holds(const void* address, T value, Comparison comparison) {
+  T present;
+  std::memcpy(&present, address, sizeof present);
+  switch (comparison) {
+    case Comparison::kNotLess:
+      return static_cast<std::make_signed_t<T>>(present - value) >= 0;
+    case Comparison::kEqual:
+      return present == value;
+    case Comparison::kAnd:
+      return (present & value) != 0;
+    default:
+      return static_cast<T>(~(present | value)) != 0;
+  }
+}
+
+template <class T>
+CUresult write_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
   return call([&](Device& device) {
-    require(stream != nullptr && flags <= 1);
-    *stream = reinterpret_cast<CUstream>(&device.add_stream(flags == 0, priority, flags));
+    Stream& s = cudart::stream_of(device, stream, null);
+    cudart::refuse_while_capturing(s);
+    require(flags <= 1 && address % sizeof value == 0);
+    cudart::check_reach(device, pointer(address), sizeof value, true);
+    Copy c;
+    c.to = pointer(address);
+    c.width = c.to_pitch = c.from_pitch = c.to_slice = c.from_slice = sizeof value;
+    c.staged.resize(sizeof value);
+    std::memcpy(c.staged.data(), &value, sizeof value);
+    device.copy(std::move(c), s, false);
   });
 }
-GPUSIM_DRIVER cuStreamCreate(CUstream* stream, unsigned flags) {
-  return cuStreamCreateWithPriority(stream, flags, 0);
-}
-GPUSIM_DRIVER cuStreamDestroy_v2(CUstream stream) {
-  return call([&](Device& device) { device.remove_stream(&cudart::stream_of(device, stream)); });
-}
-GPUSIM_DRIVER cuStreamSynchronize(CUstream stream) {
-  return call([&](Device& device) { device.synchronize(cudart::stream_of(device, stream)); });
-}
-GPUSIM_DRIVER cuStreamQuery(CUstream stream) {
-  return call(
-      [&](Device& device) { require(device.is_done(cudart::stream_of(device, stream)), Code::kNotReady); });
-}
-GPUSIM_DRIVER cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+
+template <class T>
+CUresult wait_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
   return call([&](Device& device) {
-    device.wait(cudart::stream_of(device, stream), cudart::event_of(device, event));
+    Stream& s = cudart::stream_of(device, stream, null);
+    cudart::refuse_while_capturing(s);
+    const unsigned comparison = flags & ~kFlush;
+    require(comparison <= static_cast<unsigned>(Comparison::kNor) && address % sizeof value == 0);
+    cudart::check_reach(device, pointer(address), sizeof value, true);
+    device.wait_until([from = pointer(address), value,
+                       comparison] { return holds(from, value, static_cast<Comparison>(comparison)); },
+                      s);
   });
 }
-GPUSIM_DRIVER cuStreamAddCallback(CUstream stream, void (*callback)(CUstream, CUresult, void*), void* data,
-                                  unsigned) {
-  return call([&](Device& device) {
-    require(callback != nullptr);
-    device.host_function([stream, callback, data] { callback(stream, 0, data); },
-                         cudart::stream_of(device, stream));
-  });
-}
-GPUSIM_DRIVER cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* data) {
-  return call([&](Device& device) {
-    require(function != nullptr);
-    device.host_function([function, data] { function(data); }, cudart::stream_of(device, stream));
-  });
-}
-GPUSIM_DRIVER cuEventCreate(CUevent* event, unsigned flags) {
-  return call([&](Device& device) {
-    require(event != nullptr);
-    *event = reinterpret_cast<CUevent>(&cudart::new_event(device, flags));
-  });
-}
-GPUSIM_DRIVER cuEventDestroy_v2(CUevent event) {
-  return call([&](Device& device) { device.remove_event(&cudart::event_of(device, event)); });
-}
-GPUSIM_DRIVER cuEventRecord(CUevent event, CUstream stream) {
-  return call([&](Device& device) {
-    device.record(cudart::event_of(device, event), cudart::stream_of(device, stream));
-  });
-}
-GPUSIM_DRIVER cuEventSynchronize(CUevent event) {
-  return call([&](Device& device) { device.synchronize(cudart::event_of(device, event)); });
-}
-GPUSIM_DRIVER cuEventQuery(CUevent event) {
-  return call(
-      [&](Device& device) { require(device.is_done(cudart::event_of(device, event)), Code::kNotReady); });
-}
-GPUSIM_DRIVER cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
-  return call([&](Device& device) {
-    require(milliseconds != nullptr);
-    *milliseconds =
-        static_cast<float>(device.milliseconds(cudart::event_of(device, from), cudart::event_of(device, to)));
-  });
-}
+
+}  // namespace
+#define GPUSIM_VALUE(name, type, function)                                                         \
+  GPUSIM_DRIVER name(CUstream stream, CUdeviceptr address, type value, unsigned flags) {           \
+    return function<type>(stream, address, value, flags, cudart::Default::kLegacy);                \
+  }                                                                                                \
+  GPUSIM_DRIVER name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned flags) {      \
+    return function<type>(stream, address, value, flags, cudart::Default::kLegacy);                \
+  }                                                                                                \
+  GPUSIM_DRIVER name##_v2_ptsz(CUstream stream, CUdeviceptr address, type value, unsigned flags) { \
+    return function<type>(stream, address, value, flags, cudart::Default::kThread);                \
+  }
+GPUSIM_VALUE(cuStreamWriteValue32, uint32_t, write_value)
+GPUSIM_VALUE(cuStreamWriteValue64, uint64_t, write_value)
+GPUSIM_VALUE(cuStreamWaitValue32, uint32_t, wait_value)
+GPUSIM_VALUE(cuStreamWaitValue64, uint64_t, wait_value)
+
+GPUSIM_DRIVER cuProfilerInitialize(const char*, const char*, int) { return 0; }
 GPUSIM_DRIVER cuProfilerStart() { return 0; }
 GPUSIM_DRIVER cuProfilerStop() { return 0; }
 
@@ -83,6 +120,8 @@ GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, unsign
   if (name == nullptr || function == nullptr) return 1;
   static void* const self = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   *function = nullptr;
+  // The one function whose newest form has another name.
+  if (std::strcmp(name, "cuGraphInstantiate") == 0) name = "cuGraphInstantiateWithFlags";
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
     // Contexts with parameters are asked for by newer programs only; they take the form without.
     if (std::strcmp(name, "cuCtxCreate") == 0 && (suffix[1] == '3' || suffix[1] == '4')) continue;

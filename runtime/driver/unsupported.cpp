@@ -18,7 +18,7 @@ int unsupported(const char* name, std::atomic<bool>& told) {
 }  // namespace gpusim::runtime::driver
 
 #define GPUSIM_NAME(name)                                     \
-  GPUSIM_EXPORT __attribute__((weak)) int name() {            \
+  GPUSIM_EXPORT_ALWAYS __attribute__((weak)) int name() {     \
     static std::atomic<bool> told{false};                     \
     return gpusim::runtime::driver::unsupported(#name, told); \
   }

@@ -8,18 +8,13 @@
 #include <map>
 #include <memory>
 
-#include "runtime/cudart/api.h"
+#include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
 
 namespace {
 
-using CUresult = int;
-using CUdeviceptr = unsigned long long;
 using Handle = unsigned long long;  // CUmemGenericAllocationHandle
-
-using cudart::call;
-using cudart::require;
 
 // As cuda.h numbers and lays them out.
 constexpr int kPinned = 1, kOnDevice = 1, kPosixFile = 1;
@@ -142,8 +137,6 @@ void require_properties(const CUmemAllocationProp* p) {
 }
 
 }  // namespace
-
-#define GPUSIM_DRIVER GPUSIM_EXPORT CUresult
 
 GPUSIM_DRIVER cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* properties,
                                             int option) {

@@ -1,0 +1,267 @@
+// Capture of streams, and graphs, whose handles are those of the runtime: a graph that one library makes is
+// one for the other.
+#include "runtime/cudart/graph.h"
+#include "runtime/driver/driver.h"
+
+namespace gpusim::runtime::cudart {
+
+// Functions of nodes are handles of kernels here, and there are no symbols.
+Kernel& kernel_of(Device& device, const void* function) {
+  Kernel* const kernel = device.kernel_at(function);
+  require(kernel != nullptr, Code::kInvalidResourceHandle);
+  return *kernel;
+}
+Symbol symbol_of(Device&, const void*) { throw Failure(Code::kInvalidSymbol); }
+
+}  // namespace gpusim::runtime::cudart
+
+namespace gpusim::runtime::driver {
+
+using CUgraph = cudaGraph_t;
+using CUgraphNode = cudaGraphNode_t;
+using CUgraphExec = cudaGraphExec_t;
+
+// Capture
+
+GPUSIM_SAME(cuStreamBeginCapture_v2, cudaStreamBeginCapture, (CUstream stream, int mode), (stream, mode))
+GPUSIM_SAME(cuStreamBeginCapture_v2_ptsz, cudaStreamBeginCapture_ptsz, (CUstream stream, int mode),
+            (stream, mode))
+GPUSIM_DRIVER cuStreamBeginCapture(CUstream stream) {
+  constexpr int kGlobal = 0;
+  return cudaStreamBeginCapture(stream, kGlobal);
+}
+GPUSIM_SAME_STREAM(cuStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph,
+                   (CUstream stream, CUgraph graph, const CUgraphNode* after, const void* edges, size_t count,
+                    int mode),
+                   (stream, graph, after, edges, count, mode))
+GPUSIM_SAME_STREAM(cuStreamEndCapture, cudaStreamEndCapture, (CUstream stream, CUgraph* graph),
+                   (stream, graph))
+GPUSIM_SAME_STREAM(cuStreamIsCapturing, cudaStreamIsCapturing, (CUstream stream, int* status),
+                   (stream, status))
+GPUSIM_SAME(cuStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo,
+            (CUstream stream, int* status, unsigned long long* id, CUgraph* graph, const CUgraphNode** last,
+             const void** edges, size_t* count),
+            (stream, status, id, graph, last, edges, count))
+GPUSIM_SAME(cuStreamGetCaptureInfo_v3_ptsz, cudaStreamGetCaptureInfo_ptsz,
+            (CUstream stream, int* status, unsigned long long* id, CUgraph* graph, const CUgraphNode** last,
+             const void** edges, size_t* count),
+            (stream, status, id, graph, last, edges, count))
+GPUSIM_DRIVER cuStreamGetCaptureInfo_v2(CUstream stream, int* status, unsigned long long* id, CUgraph* graph,
+                                        const CUgraphNode** last, size_t* count) {
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, last, nullptr, count);
+}
+GPUSIM_DRIVER cuStreamGetCaptureInfo(CUstream stream, int* status, unsigned long long* id) {
+  return cudaStreamGetCaptureInfo(stream, status, id, nullptr, nullptr, nullptr, nullptr);
+}
+GPUSIM_SAME(cuStreamUpdateCaptureDependencies_v2, cudaStreamUpdateCaptureDependencies,
+            (CUstream stream, CUgraphNode* nodes, const void* edges, size_t count, unsigned flags),
+            (stream, nodes, edges, count, flags))
+GPUSIM_SAME(cuStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamUpdateCaptureDependencies_ptsz,
+            (CUstream stream, CUgraphNode* nodes, const void* edges, size_t count, unsigned flags),
+            (stream, nodes, edges, count, flags))
+GPUSIM_DRIVER cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, size_t count,
+                                                unsigned flags) {
+  return cudaStreamUpdateCaptureDependencies(stream, nodes, nullptr, count, flags);
+}
+GPUSIM_SAME(cuThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode, (int* mode), (mode))
+
+// Graphs
+
+GPUSIM_SAME(cuGraphCreate, cudaGraphCreate, (CUgraph * graph, unsigned flags), (graph, flags))
+GPUSIM_SAME(cuGraphDestroy, cudaGraphDestroy, (CUgraph graph), (graph))
+GPUSIM_SAME(cuGraphClone, cudaGraphClone, (CUgraph * clone, CUgraph graph), (clone, graph))
+GPUSIM_SAME(cuGraphNodeFindInClone, cudaGraphNodeFindInClone,
+            (CUgraphNode * node, CUgraphNode original, CUgraph clone), (node, original, clone))
+GPUSIM_SAME(cuGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags,
+            (CUgraphExec * executable, CUgraph graph, unsigned long long flags), (executable, graph, flags))
+GPUSIM_DRIVER cuGraphInstantiate_v2(CUgraphExec* executable, CUgraph graph, CUgraphNode*, char*, size_t) {
+  return cudaGraphInstantiateWithFlags(executable, graph, 0);
+}
+GPUSIM_DRIVER cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, CUgraphNode*, char*, size_t) {
+  return cudaGraphInstantiateWithFlags(executable, graph, 0);
+}
+GPUSIM_SAME(cuGraphExecGetFlags, cudaGraphExecGetFlags, (CUgraphExec executable, unsigned long long* flags),
+            (executable, flags))
+GPUSIM_SAME(cuGraphExecDestroy, cudaGraphExecDestroy, (CUgraphExec executable), (executable))
+GPUSIM_SAME_STREAM(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec executable, CUstream stream),
+                   (executable, stream))
+GPUSIM_SAME(cuGraphUpload, cudaGraphUpload, (CUgraphExec executable, CUstream stream), (executable, stream))
+GPUSIM_SAME(cuGraphExecUpdate_v2, cudaGraphExecUpdate,
+            (CUgraphExec executable, CUgraph graph, cudart::UpdateResult* result),
+            (executable, graph, result))
+GPUSIM_DRIVER cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphNode* node, int* result) {
+  cudart::UpdateResult r{};
+  const CUresult error = cudaGraphExecUpdate(executable, graph, &r);
+  if (node != nullptr) *node = r.error_node;
+  if (result != nullptr) *result = r.result;
+  return error;
+}
+GPUSIM_SAME(cuGraphGetNodes, cudaGraphGetNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count),
+            (graph, nodes, count))
+GPUSIM_SAME(cuGraphGetRootNodes, cudaGraphGetRootNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count),
+            (graph, nodes, count))
+
+// Edges: since CUDA 13 with data, which all have the same.
+#define GPUSIM_EDGES(name, runtime_name, first, second, first_type, second_type, data_type, count_type) \
+  GPUSIM_EXPORT cudaError_t runtime_name(first_type first, second_type second, data_type edges,         \
+                                         count_type count);                                             \
+  GPUSIM_DRIVER name##_v2(first_type first, second_type second, data_type edges, count_type count) {    \
+    return runtime_name(first, second, edges, count);                                                   \
+  }                                                                                                     \
+  GPUSIM_DRIVER name(first_type first, second_type second, count_type count) {                          \
+    return runtime_name(first, second, nullptr, count);                                                 \
+  }
+GPUSIM_EDGES(cuGraphNodeGetDependencies, cudaGraphNodeGetDependencies, node, nodes, CUgraphNode, CUgraphNode*,
+             void*, size_t*)
+GPUSIM_EDGES(cuGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes, node, nodes, CUgraphNode,
+             CUgraphNode*, void*, size_t*)
+#undef GPUSIM_EDGES
+#define GPUSIM_EDGES(name, runtime_name, node_type, data_type, count_type)                                  \
+  GPUSIM_EXPORT cudaError_t runtime_name(CUgraph graph, node_type from, node_type to, data_type edges,      \
+                                         count_type count);                                                 \
+  GPUSIM_DRIVER name##_v2(CUgraph graph, node_type from, node_type to, data_type edges, count_type count) { \
+    return runtime_name(graph, from, to, edges, count);                                                     \
+  }                                                                                                         \
+  GPUSIM_DRIVER name(CUgraph graph, node_type from, node_type to, count_type count) {                       \
+    return runtime_name(graph, from, to, nullptr, count);                                                   \
+  }
+GPUSIM_EDGES(cuGraphAddDependencies, cudaGraphAddDependencies, const CUgraphNode*, const void*, size_t)
+GPUSIM_EDGES(cuGraphRemoveDependencies, cudaGraphRemoveDependencies, const CUgraphNode*, const void*, size_t)
+GPUSIM_EDGES(cuGraphGetEdges, cudaGraphGetEdges, CUgraphNode*, void*, size_t*)
+#undef GPUSIM_EDGES
+
+// Nodes
+
+GPUSIM_SAME(cuGraphNodeGetType, cudaGraphNodeGetType, (CUgraphNode node, int* type), (node, type))
+GPUSIM_SAME(cuGraphDestroyNode, cudaGraphDestroyNode, (CUgraphNode node), (node))
+GPUSIM_SAME(cuGraphNodeSetEnabled, cudaGraphNodeSetEnabled,
+            (CUgraphExec executable, CUgraphNode node, unsigned enabled), (executable, node, enabled))
+GPUSIM_SAME(cuGraphNodeGetEnabled, cudaGraphNodeGetEnabled,
+            (CUgraphExec executable, CUgraphNode node, unsigned* enabled), (executable, node, enabled))
+GPUSIM_SAME(cuGraphAddEmptyNode, cudaGraphAddEmptyNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count),
+            (node, graph, after, count))
+GPUSIM_SAME(cuGraphAddChildGraphNode, cudaGraphAddChildGraphNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUgraph child),
+            (node, graph, after, count, child))
+GPUSIM_SAME(cuGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph,
+            (CUgraphNode node, CUgraph* graph), (node, graph))
+GPUSIM_SAME(cuGraphAddEventRecordNode, cudaGraphAddEventRecordNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUevent event),
+            (node, graph, after, count, event))
+GPUSIM_SAME(cuGraphAddEventWaitNode, cudaGraphAddEventWaitNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUevent event),
+            (node, graph, after, count, event))
+GPUSIM_SAME(cuGraphAddHostNode, cudaGraphAddHostNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,
+             const cudaHostNodeParams* p),
+            (node, graph, after, count, p))
+GPUSIM_SAME(cuGraphHostNodeGetParams, cudaGraphHostNodeGetParams, (CUgraphNode node, cudaHostNodeParams* p),
+            (node, p))
+GPUSIM_SAME(cuGraphHostNodeSetParams, cudaGraphHostNodeSetParams,
+            (CUgraphNode node, const cudaHostNodeParams* p), (node, p))
+GPUSIM_SAME(cuGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams,
+            (CUgraphExec executable, CUgraphNode node, const cudaHostNodeParams* p), (executable, node, p))
+GPUSIM_SAME(cuGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams, (CUgraphNode node, cudaMemsetParams* p),
+            (node, p))
+GPUSIM_SAME(cuGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams,
+            (CUgraphNode node, const cudaMemsetParams* p), (node, p))
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                                 size_t count, const cudaMemsetParams* p);
+GPUSIM_DRIVER cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                   const cudaMemsetParams* p, CUcontext) {
+  return cudaGraphAddMemsetNode(node, graph, after, count, p);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                                           const cudaMemsetParams* p);
+GPUSIM_DRIVER cuGraphExecMemsetNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                             const cudaMemsetParams* p, CUcontext) {
+  return cudaGraphExecMemsetNodeSetParams(executable, node, p);
+}
+
+GPUSIM_DRIVER cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                   const Copy3d* p, CUcontext) {
+  return cudart::add_node(node, graph, after, count, cudart::Node::Type::kCopy,
+                          [&](Device& device, cudart::Graph&, cudart::Node& n) {
+                            require(p != nullptr);
+                            n.copy = described_copy(device, *p);
+                          });
+}
+GPUSIM_DRIVER cuGraphMemcpyNodeSetParams(CUgraphNode node, const Copy3d* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    cudart::node_of(node).copy = described_copy(device, *p);
+  });
+}
+GPUSIM_DRIVER cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const Copy3d* p,
+                                             CUcontext) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    cudart::node_in(cudart::executable_of(executable), node).copy = described_copy(device, *p);
+  });
+}
+
+namespace {
+
+/// CUDA_KERNEL_NODE_PARAMS_v2: those of the runtime and of the first version, and more.
+struct KernelNodeParameters {
+  cudaKernelNodeParams common;
+  CUfunction kernel;
+  CUcontext context;
+};
+cudaKernelNodeParams common_of(const KernelNodeParameters& p) {
+  cudaKernelNodeParams common = p.common;
+  if (common.func == nullptr) common.func = p.kernel;
+  return common;
+}
+
+}  // namespace
+
+GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                                 size_t count, const cudaKernelNodeParams* p);
+GPUSIM_DRIVER cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                                   const cudaKernelNodeParams* p) {
+  return cudaGraphAddKernelNode(node, graph, after, count, p);
+}
+GPUSIM_DRIVER cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                      size_t count, const KernelNodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  const cudaKernelNodeParams common = common_of(*p);
+  return cudaGraphAddKernelNode(node, graph, after, count, &common);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeSetParams(CUgraphNode node, const cudaKernelNodeParams* p);
+GPUSIM_DRIVER cuGraphKernelNodeSetParams(CUgraphNode node, const cudaKernelNodeParams* p) {
+  return cudaGraphKernelNodeSetParams(node, p);
+}
+GPUSIM_DRIVER cuGraphKernelNodeSetParams_v2(CUgraphNode node, const KernelNodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  const cudaKernelNodeParams common = common_of(*p);
+  return cudaGraphKernelNodeSetParams(node, &common);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                                           const cudaKernelNodeParams* p);
+GPUSIM_DRIVER cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                             const cudaKernelNodeParams* p) {
+  return cudaGraphExecKernelNodeSetParams(executable, node, p);
+}
+GPUSIM_DRIVER cuGraphExecKernelNodeSetParams_v2(CUgraphExec executable, CUgraphNode node,
+                                                const KernelNodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  const cudaKernelNodeParams common = common_of(*p);
+  return cudaGraphExecKernelNodeSetParams(executable, node, &common);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* p);
+GPUSIM_DRIVER cuGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* p) {
+  const CUresult error = cudaGraphKernelNodeGetParams(node, p);
+  // The runtime's programs know kernels by functions of their own.
+  return error != 0 ? error : call([&](Device&) { p->func = cudart::node_of(node).kernel; });
+}
+GPUSIM_DRIVER cuGraphKernelNodeGetParams_v2(CUgraphNode node, KernelNodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  *p = {};
+  p->context = kPrimary;
+  return cuGraphKernelNodeGetParams(node, &p->common);
+}
+
+}  // namespace gpusim::runtime::driver

@@ -1,0 +1,313 @@
+// Capture, graphs, pools, values in memory, and questions about functions, as a program asks the driver
+// library.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "runtime/cudart/abi.h"
+#include "runtime/device/error.h"
+
+extern "C" {
+using CUdeviceptr = unsigned long long;
+int cuInit(unsigned);
+int cuModuleLoadData(void**, const void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuModuleGetFunctionCount(unsigned*, void*);
+int cuModuleGetLoadingMode(int*);
+int cuLibraryGetKernelCount(unsigned*, void*);
+int cuFuncGetName(const char**, void*);
+int cuFuncGetParamInfo(void*, size_t, size_t*, size_t*);
+int cuKernelGetAttribute(int*, int, void*, int);
+int cuKernelSetAttribute(int, int, void*, int);
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                   void**, void**);
+int cuCtxGetLimit(size_t*, int);
+int cuCtxSetLimit(int, size_t);
+int cuDeviceGetPCIBusId(char*, int, int);
+int cuDeviceGetByPCIBusId(int*, const char*);
+int cuMemAlloc_v2(CUdeviceptr*, size_t);
+int cuMemAllocManaged(CUdeviceptr*, size_t, unsigned);
+int cuMemFree_v2(CUdeviceptr);
+int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
+int cuMemsetD32Async(CUdeviceptr, unsigned, size_t, cudaStream_t);
+int cuMemAllocAsync(CUdeviceptr*, size_t, cudaStream_t);
+int cuMemFreeAsync(CUdeviceptr, cudaStream_t);
+int cuDeviceGetDefaultMemPool(cudaMemPool_t*, int);
+int cuMemPoolGetAttribute(cudaMemPool_t, int, void*);
+int cuMemAdvise_v2(CUdeviceptr, size_t, int, cudaMemLocation);
+int cuMemPrefetchAsync_v2(CUdeviceptr, size_t, cudaMemLocation, unsigned, cudaStream_t);
+int cuPointerGetAttributes(unsigned, const int*, void**, CUdeviceptr);
+int cuStreamCreateWithPriority(cudaStream_t*, unsigned, int);
+int cuStreamSynchronize(cudaStream_t);
+int cuStreamQuery(cudaStream_t);
+int cuStreamGetPriority(cudaStream_t, int*);
+int cuStreamGetFlags(cudaStream_t, unsigned*);
+int cuStreamGetCtx(cudaStream_t, void**);
+int cuStreamGetId(cudaStream_t, unsigned long long*);
+int cuStreamBeginCapture_v2(cudaStream_t, int);
+int cuStreamEndCapture(cudaStream_t, cudaGraph_t*);
+int cuStreamIsCapturing(cudaStream_t, int*);
+int cuStreamWriteValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
+int cuStreamWriteValue64_v2(cudaStream_t, CUdeviceptr, uint64_t, unsigned);
+int cuStreamWaitValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
+int cuStreamWaitValue64_v2(cudaStream_t, CUdeviceptr, uint64_t, unsigned);
+int cuGraphCreate(cudaGraph_t*, unsigned);
+int cuGraphDestroy(cudaGraph_t);
+int cuGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
+int cuGraphExecDestroy(cudaGraphExec_t);
+int cuGraphLaunch(cudaGraphExec_t, cudaStream_t);
+int cuGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
+int cuGraphAddKernelNode_v2(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, const void*);
+int cuGraphKernelNodeGetParams_v2(cudaGraphNode_t, void*);
+int cuGraphAddMemsetNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                         const cudaMemsetParams*, void*);
+int cuGraphAddMemcpyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, const void*, void*);
+int cuGraphAddHostNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                       const cudaHostNodeParams*);
+int cuGraphAddDependencies_v2(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*, const void*,
+                              size_t);
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cuProfilerInitialize(const char*, const char*, int);
+}
+
+namespace gpusim::runtime {
+namespace {
+
+/// p[0] += v.
+const char* const kAdd = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry add(.param .u64 p, .param .u32 v)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd1;
+  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [v];
+  ld.global.u32 %r2, [%rd1];
+  add.u32 %r3, %r1, %r2;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+.visible .entry nothing() { ret; }
+)";
+
+struct KernelNode {
+  cudaKernelNodeParams common;
+  void *kernel, *context;
+};
+
+class DriverWork : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+    setenv("GPUSIM_QUIET", "1", 1);
+    setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    ASSERT_EQ(cuInit(0), 0);
+    ASSERT_EQ(cuStreamCreateWithPriority(&stream_, 1, -2), 0);
+    ASSERT_EQ(cuModuleLoadData(&module_, kAdd), 0);
+    ASSERT_EQ(cuModuleGetFunction(&add_, module_, "add"), 0);
+    ASSERT_EQ(cuMemAlloc_v2(&word_, 8), 0);
+    ASSERT_EQ(cuMemsetD32Async(word_, 0, 2, stream_), 0);
+  }
+  [[nodiscard]] uint64_t value() const {
+    uint64_t v = 0;
+    EXPECT_EQ(cuMemcpyDtoH_v2(&v, word_, 8), 0);
+    return v;
+  }
+  static int error(Code code) { return static_cast<int>(code); }
+
+  cudaStream_t stream_ = nullptr;
+  void *module_ = nullptr, *add_ = nullptr;
+  CUdeviceptr word_ = 0;
+};
+
+TEST_F(DriverWork, AStreamIsCaptured) {
+  uint32_t v = 3;
+  void* arguments[] = {&word_, &v};
+  struct {
+    CUdeviceptr p;
+    uint32_t v;
+  } packed{word_, 40};
+  size_t bytes = 12;
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &bytes, nullptr};
+  int status = -1;
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream_, 0), 0);
+  ASSERT_EQ(cuLaunchKernel(add_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr), 0);
+  ASSERT_EQ(cuLaunchKernel(add_, 1, 1, 1, 1, 1, 1, 0, stream_, nullptr, extra), 0);
+  ASSERT_EQ(cuMemsetD32Async(word_ + 4, 1, 1, stream_), 0);
+  ASSERT_EQ(cuStreamIsCapturing(stream_, &status), 0);
+  EXPECT_EQ(status, 1);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(stream_, &graph), 0);
+  EXPECT_EQ(value(), 0u);  // nothing has run yet
+  std::vector<cudaGraphNode_t> nodes(3);
+  size_t count = 3;
+  ASSERT_EQ(cuGraphGetNodes(graph, nodes.data(), &count), 0);
+  ASSERT_EQ(count, 3u);
+  KernelNode p{};
+  ASSERT_EQ(cuGraphKernelNodeGetParams_v2(nodes[0], &p), 0);
+  EXPECT_EQ(p.common.func, add_);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
+  EXPECT_EQ(value(), (uint64_t{1} << 32) + 86);
+  EXPECT_EQ(cuGraphExecDestroy(executable), 0);
+  EXPECT_EQ(cuGraphDestroy(graph), 0);
+}
+
+TEST_F(DriverWork, AGraphIsMadeOfNodes) {
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), 0);
+  cudaGraphNode_t fill = nullptr, add = nullptr, copy = nullptr, host = nullptr;
+  const cudaMemsetParams f{reinterpret_cast<void*>(word_), 0, 5, 4, 1, 1};
+  ASSERT_EQ(cuGraphAddMemsetNode(&fill, graph, nullptr, 0, &f, nullptr), 0);
+  uint32_t v = 2;
+  void* arguments[] = {&word_, &v};
+  KernelNode k{};
+  k.common = {add_, {1, 1, 1}, {1, 1, 1}, 0, arguments, nullptr};
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&add, graph, &fill, 1, &k), 0);
+  // CUDA_MEMCPY3D
+  static uint32_t out;
+  struct End {
+    size_t x, y, z, level;
+    int type;
+    const void* host;
+    CUdeviceptr device;
+    void *array, *reserved;
+    size_t pitch, height;
+  };
+  const struct {
+    End from, to;
+    size_t width, height, depth;
+  } c{{0, 0, 0, 0, 2, nullptr, word_, nullptr, nullptr, 0, 0},
+      {0, 0, 0, 0, 1, &out, 0, nullptr, nullptr, 0, 0},
+      4,
+      1,
+      1};
+  ASSERT_EQ(cuGraphAddMemcpyNode(&copy, graph, nullptr, 0, &c, nullptr), 0);
+  ASSERT_EQ(cuGraphAddDependencies_v2(graph, &add, &copy, nullptr, 1), 0);
+  static uint32_t seen;
+  const cudaHostNodeParams h{[](void* from) { seen = *static_cast<uint32_t*>(from); }, &out};
+  ASSERT_EQ(cuGraphAddHostNode(&host, graph, &copy, 1, &h), 0);
+  cudaGraphExec_t executable = nullptr;
+  // As a current toolkit's programs find it by name.
+  void* instantiate = nullptr;
+  ASSERT_EQ(cuGetProcAddress_v2("cuGraphInstantiate", &instantiate, 13000, 0, nullptr), 0);
+  EXPECT_EQ(instantiate, reinterpret_cast<void*>(cuGraphInstantiateWithFlags));
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(seen, 7u);
+}
+
+TEST_F(DriverWork, AStreamWritesAndWaitsForValues) {
+  constexpr unsigned kNotLess = 0, kEqual = 1, kAnd = 2;
+  ASSERT_EQ(cuStreamWriteValue64_v2(stream_, word_, (uint64_t{5} << 32) + 7, 0), 0);
+  ASSERT_EQ(cuStreamWaitValue64_v2(stream_, word_, uint64_t{5} << 32, kNotLess), 0);
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream_, word_, 8, 0), 0);
+  ASSERT_EQ(cuStreamWaitValue32_v2(stream_, word_, 8, kEqual), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), (uint64_t{5} << 32) + 8);
+  // What is not there yet: another stream writes it, or the host.
+  cudaStream_t other = nullptr;
+  CUdeviceptr flag = 0;
+  ASSERT_EQ(cuStreamCreateWithPriority(&other, 1, 0), 0);
+  ASSERT_EQ(cuMemAllocManaged(&flag, 4, 1), 0);
+  *reinterpret_cast<volatile uint32_t*>(flag) = 0;
+  uint32_t v = 100;
+  void* arguments[] = {&word_, &v};
+  ASSERT_EQ(cuStreamWaitValue32_v2(stream_, flag, 4, kAnd), 0);
+  ASSERT_EQ(cuLaunchKernel(add_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr), 0);
+  EXPECT_EQ(cuStreamQuery(stream_), error(Code::kNotReady));
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(word_), 8u);
+  ASSERT_EQ(cuStreamWriteValue32_v2(other, flag, 6, 0), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(word_), 108u);
+  EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_ + 2, 0, kEqual), error(Code::kInvalidValue));
+  EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 0, 9), error(Code::kInvalidValue));
+}
+
+TEST_F(DriverWork, WhatAStreamIs) {
+  int priority = 0;
+  unsigned flags = 0;
+  void* context = nullptr;
+  unsigned long long id = 0, of_null = 1;
+  EXPECT_EQ(cuStreamGetPriority(stream_, &priority), 0);
+  EXPECT_EQ(priority, -2);
+  EXPECT_EQ(cuStreamGetFlags(stream_, &flags), 0);
+  EXPECT_EQ(flags, 1u);
+  EXPECT_EQ(cuStreamGetCtx(stream_, &context), 0);
+  EXPECT_NE(context, nullptr);
+  EXPECT_EQ(cuStreamGetId(stream_, &id), 0);
+  EXPECT_EQ(cuStreamGetId(nullptr, &of_null), 0);
+  EXPECT_NE(id, of_null);
+}
+
+TEST_F(DriverWork, WhatFunctionsAndModulesAre) {
+  unsigned count = 0;
+  EXPECT_EQ(cuModuleGetFunctionCount(&count, module_), 0);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(cuLibraryGetKernelCount(&count, module_), 0);
+  EXPECT_EQ(count, 2u);
+  int mode = 0, value = 0;
+  EXPECT_EQ(cuModuleGetLoadingMode(&mode), 0);
+  EXPECT_EQ(mode, 2);
+  const char* name = nullptr;
+  ASSERT_EQ(cuFuncGetName(&name, add_), 0);
+  EXPECT_STREQ(name, "add");
+  size_t offset = 0, bytes = 0;
+  EXPECT_EQ(cuFuncGetParamInfo(add_, 1, &offset, &bytes), 0);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_EQ(cuFuncGetParamInfo(add_, 2, &offset, &bytes), error(Code::kInvalidValue));
+  constexpr int kDynamicShared = 8;
+  EXPECT_EQ(cuKernelSetAttribute(kDynamicShared, 60000, add_, 0), 0);
+  EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 0), 0);
+  EXPECT_EQ(value, 60000);
+  EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 1), error(Code::kInvalidDevice));
+}
+
+TEST_F(DriverWork, WhatTheDeviceAndMemoryAre) {
+  size_t limit = 0;
+  ASSERT_EQ(cuCtxSetLimit(0, 4096), 0);
+  EXPECT_EQ(cuCtxGetLimit(&limit, 0), 0);
+  EXPECT_EQ(limit, 4096u);
+  char bus[16];
+  int number = -1;
+  ASSERT_EQ(cuDeviceGetPCIBusId(bus, sizeof bus, 0), 0);
+  EXPECT_EQ(cuDeviceGetByPCIBusId(&number, bus), 0);
+  EXPECT_EQ(number, 0);
+  EXPECT_EQ(cuDeviceGetPCIBusId(bus, 12, 0), error(Code::kInvalidValue));
+  EXPECT_EQ(cuProfilerInitialize("", "", 0), 0);
+  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, RANGE_START_ADDR, RANGE_SIZE
+  const int asked[] = {2, 11, 12};
+  unsigned type = 9;
+  CUdeviceptr start = 9;
+  size_t bytes = 9;
+  void* values[] = {&type, &start, &bytes};
+  EXPECT_EQ(cuPointerGetAttributes(3, asked, values, word_ + 4), 0);
+  EXPECT_EQ(type, 2u);
+  EXPECT_EQ(start, word_);
+  EXPECT_EQ(bytes, 8u);
+  EXPECT_EQ(cuPointerGetAttributes(3, asked, values, reinterpret_cast<CUdeviceptr>(&type)), 0);
+  EXPECT_EQ(type, 0u);
+  EXPECT_EQ(start, 0u);
+  CUdeviceptr managed = 0;
+  ASSERT_EQ(cuMemAllocManaged(&managed, 64, 1), 0);
+  EXPECT_EQ(cuMemAdvise_v2(managed, 64, 1, {1, 0}), 0);
+  EXPECT_EQ(cuMemPrefetchAsync_v2(managed, 64, {1, 0}, 0, stream_), 0);
+  EXPECT_EQ(cuMemPrefetchAsync_v2(word_, 8, {1, 0}, 0, stream_), error(Code::kInvalidValue));
+  CUdeviceptr memory = 0;
+  cudaMemPool_t pool = nullptr;
+  uint64_t threshold = 1;
+  ASSERT_EQ(cuMemAllocAsync(&memory, 400, stream_), 0);
+  EXPECT_EQ(cuMemsetD32Async(memory, 1, 100, stream_), 0);
+  EXPECT_EQ(cuMemFreeAsync(memory, stream_), 0);
+  ASSERT_EQ(cuDeviceGetDefaultMemPool(&pool, 0), 0);
+  EXPECT_EQ(cuMemPoolGetAttribute(pool, 4, &threshold), 0);
+  EXPECT_EQ(threshold, 0u);
+}
+
+}  // namespace
+}  // namespace gpusim::runtime
