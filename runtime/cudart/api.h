@@ -111,6 +111,9 @@ void submit_wait(Device& device, Stream& stream, Event& event);
 [[nodiscard]] bool captures_free(Stream& stream, void* pointer);
 /// Outside of graphs. False if the memory is none that a graph has allocated.
 [[nodiscard]] bool free_memory_of_graphs(Device& device, void* pointer);
+/// Memory that may be a pool's has been freed, or all memory has.
+void forget_piece_of_pool(const void* memory);
+void forget_pieces_of_pools();
 /// Memory of another process's pool. False if it is none.
 [[nodiscard]] bool free_imported(Device& device, void* pointer);
 /// The device is reset, and its memory is gone.

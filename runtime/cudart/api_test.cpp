@@ -43,6 +43,16 @@ cudaError_t cudaMemcpyFromSymbol(void*, const void*, size_t, size_t, cudaMemcpyK
 cudaError_t cudaMemset(void*, int, size_t);
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
+cudaError_t cudaMallocAsync(void**, size_t, cudaStream_t);
+cudaError_t cudaMallocFromPoolAsync(void**, size_t, cudaMemPool_t, cudaStream_t);
+cudaError_t cudaFreeAsync(void*, cudaStream_t);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t*, int);
+cudaError_t cudaDeviceSetMemPool(int, cudaMemPool_t);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t*, const cudaMemPoolProps*);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, int, void*);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, int, void*);
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t);
 cudaError_t cudaMemAdvise(const void*, size_t, int, cudaMemLocation);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned);
@@ -444,6 +454,55 @@ TEST_F(Cudart, FreedMemoryIsGivenBack) {
   ASSERT_EQ(cudaFree(p), 0);
   ASSERT_EQ(cudaMemGetInfo(&after, &total), 0);
   EXPECT_EQ(after, before);
+}
+
+TEST_F(Cudart, APoolCountsItsOwnMemory) {
+  // Of a pool: reserved, at most, used, at most.
+  using Counts = std::vector<uint64_t>;
+  const auto counts = [](cudaMemPool_t pool) {
+    Counts all;
+    for (int attribute = 5; attribute <= 8; ++attribute) {
+      uint64_t value = 99;
+      EXPECT_EQ(cudaMemPoolGetAttribute(pool, attribute, &value), 0);
+      all.push_back(value);
+    }
+    return all;
+  };
+  void *other = nullptr, *p = nullptr, *q = nullptr;
+  cudaMemPool_t standard = nullptr, own = nullptr, current = nullptr;
+  ASSERT_EQ(cudaMalloc(&other, 1 << 20), 0);
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&standard, 0), 0);
+  cudaMemPoolProps properties{};
+  properties.allocType = 1;
+  properties.location = {1, 0};
+  ASSERT_EQ(cudaMemPoolCreate(&own, &properties), 0);
+  EXPECT_EQ(counts(standard), (Counts{0, 0, 0, 0}));
+  ASSERT_EQ(cudaMallocAsync(&p, 4000, nullptr), 0);
+  ASSERT_EQ(cudaMallocFromPoolAsync(&q, 600, own, nullptr), 0);
+  EXPECT_EQ(counts(standard), (Counts{4000, 4000, 4000, 4000}));
+  EXPECT_EQ(counts(own), (Counts{600, 600, 600, 600}));
+  ASSERT_EQ(cudaFreeAsync(p, nullptr), 0);
+  ASSERT_EQ(cudaFree(q), 0);
+  EXPECT_EQ(counts(standard), (Counts{0, 4000, 0, 4000}));
+  EXPECT_EQ(counts(own), (Counts{0, 600, 0, 600}));
+  uint64_t value = 0;
+  EXPECT_EQ(cudaMemPoolSetAttribute(standard, 8, &value), 0);
+  EXPECT_EQ(counts(standard), (Counts{0, 4000, 0, 0}));
+  EXPECT_EQ(cudaMemPoolSetAttribute(standard, 6, &value), 0);
+  EXPECT_EQ(counts(standard), (Counts{0, 0, 0, 0}));
+  EXPECT_EQ(cudaMemPoolSetAttribute(standard, 7, &value), error(Code::kInvalidValue));
+  value = 1;
+  EXPECT_EQ(cudaMemPoolSetAttribute(standard, 8, &value), error(Code::kInvalidValue));
+  // The pool of the device is what the program says.
+  ASSERT_EQ(cudaDeviceSetMemPool(0, own), 0);
+  ASSERT_EQ(cudaDeviceGetMemPool(&current, 0), 0);
+  EXPECT_EQ(current, own);
+  ASSERT_EQ(cudaMallocAsync(&p, 32, nullptr), 0);
+  EXPECT_EQ(counts(own), (Counts{32, 600, 32, 600}));
+  EXPECT_EQ(cudaMemPoolDestroy(own), 0);
+  ASSERT_EQ(cudaDeviceGetMemPool(&current, 0), 0);
+  EXPECT_EQ(current, standard);
+  EXPECT_EQ(cudaFree(p), 0);
 }
 
 TEST_F(Cudart, HostFunctionsRunInTheOrderOfTheStream) {

@@ -250,6 +250,7 @@ GPUSIM_EXPORT cudaError_t cudaDeviceReset() {
   return call([](Device& device) {
     device.reset();
     forget_memory_of_graphs();
+    forget_pieces_of_pools();
   });
 }
 GPUSIM_EXPORT cudaError_t cudaThreadExit() { return cudaDeviceReset(); }

@@ -47,6 +47,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
     if (free_memory_of_graphs(device, pointer) || free_imported(device, pointer)) return;
     device.synchronize();
     require(device.release(pointer));
+    forget_piece_of_pool(pointer);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "runtime/cudart/ipc.h"
@@ -15,14 +16,32 @@ namespace {
 constexpr int kPosixFile = 1;  // of cudaMemAllocationHandleType
 
 struct Pool {
-  uint64_t release_threshold = 0, high = 0;
+  uint64_t release_threshold = 0;
+  int reuse[3] = {1, 1, 1};  ///< attributes that change nothing
+  // Memory is given back as soon as it is freed, so that what is reserved is what is used.
+  uint64_t used = 0, used_high = 0, reserved_high = 0;
   int handle_types = 0;
   bool imported = false;  ///< memory of it comes from another process
   int file = -1;          ///< that stands for it in other processes
 };
 struct Pools {
   Pool standard;  ///< the default pool of the device
+  Pool* current = &standard;
   std::set<Pool*> all{&standard};
+  struct Piece {
+    Pool* pool;
+    uint64_t bytes;
+  };
+  std::map<const void*, Piece> pieces;  ///< what is allocated from pools
+
+  std::byte* allocate(Device& device, Pool& pool, uint64_t bytes) {
+    std::byte* const memory = device.allocate(bytes);
+    pieces[memory] = {&pool, bytes};
+    pool.used += bytes;
+    pool.used_high = std::max(pool.used_high, pool.used);
+    pool.reserved_high = std::max(pool.reserved_high, pool.used);
+    return memory;
+  }
 };
 Pools& pools() {
   static auto& made = common_state<Pools>("memory pools");
@@ -44,6 +63,18 @@ constexpr char kPoolMark[] = "gpusim memory pool";
 
 }  // namespace
 
+void forget_piece_of_pool(const void* memory) {
+  const auto at = pools().pieces.find(memory);
+  if (at == pools().pieces.end()) return;
+  at->second.pool->used -= at->second.bytes;
+  pools().pieces.erase(at);
+}
+
+void forget_pieces_of_pools() {
+  pools().pieces.clear();
+  for (Pool* pool : pools().all) pool->used = 0;
+}
+
 bool free_imported(Device& device, void* pointer) {
   if (imported_memory().erase(pointer) == 0) return false;
   device.sharing().close_memory(pointer);
@@ -52,13 +83,17 @@ bool free_imported(Device& device, void* pointer) {
 
 // Memory in the order of a stream. It is there at once; what is freed is freed when the stream comes there.
 namespace {
-cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t stream, Default null) {
+/// `pool`: null if it is the device's.
+cudaError_t allocate_async(void** pointer, size_t bytes, const cudaMemPool_t* pool, cudaStream_t stream,
+                           Default null) {
   return call([&](Device& device) {
     require(pointer != nullptr);
+    Pool& p = pool == nullptr ? *pools().current : pool_of(*pool);
+    require(!p.imported);
     device.check();
     Stream& s = stream_of(device, stream, null);
     if (bytes != 0 && captures_allocation(device, s, pointer, bytes)) return;
-    *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
+    *pointer = bytes == 0 ? nullptr : pools().allocate(device, p, bytes);
   });
 }
 cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
@@ -68,25 +103,27 @@ cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
     if (free_imported(device, pointer)) return;
     require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
     submit_function(
-        device, [&device, pointer] { device.release(pointer); }, s);
+        device,
+        [&device, pointer] {
+          if (device.release(pointer)) forget_piece_of_pool(pointer);
+        },
+        s);
   });
 }
 }  // namespace
 GPUSIM_EXPORT cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
-  return allocate_async(p, bytes, stream, Default::kLegacy);
+  return allocate_async(p, bytes, nullptr, stream, Default::kLegacy);
 }
 GPUSIM_EXPORT cudaError_t cudaMallocAsync_ptsz(void** p, size_t bytes, cudaStream_t stream) {
-  return allocate_async(p, bytes, stream, Default::kThread);
+  return allocate_async(p, bytes, nullptr, stream, Default::kThread);
 }
 GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t pool,
                                                   cudaStream_t stream) {
-  const cudaError_t known = call([&](Device&) { require(!pool_of(pool).imported); });
-  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kLegacy);
+  return allocate_async(p, bytes, &pool, stream, Default::kLegacy);
 }
 GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void** p, size_t bytes, cudaMemPool_t pool,
                                                        cudaStream_t stream) {
-  const cudaError_t known = call([&](Device&) { require(!pool_of(pool).imported); });
-  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kThread);
+  return allocate_async(p, bytes, &pool, stream, Default::kThread);
 }
 GPUSIM_EXPORT cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   return free_async(p, stream, Default::kLegacy);
@@ -102,12 +139,16 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int n
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
-  return cudaDeviceGetDefaultMemPool(pool, number);
+  return call([&](Device&) {
+    require(pool != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *pool = reinterpret_cast<cudaMemPool_t>(pools().current);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) {
   return call([&](Device&) {
     require(number == 0, Code::kInvalidDevice);
-    (void)pool_of(pool);
+    pools().current = &pool_of(pool);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
@@ -126,6 +167,8 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
     Pool& p = pool_of(pool);
     require(&p != &pools().standard);
     pools().all.erase(&p);
+    if (pools().current == &p) pools().current = &pools().standard;
+    std::erase_if(pools().pieces, [&p](const auto& piece) { return piece.second.pool == &p; });
     if (p.file >= 0) close(p.file);
     delete &p;
   });
@@ -145,25 +188,45 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolGetAccess(int* access, cudaMemPool_t pool, 
     *access = kReadAndWrite;
   });
 }
+
+// cudaMemPoolAttr
+namespace {
+enum PoolAttribute : int {
+  kFirstReuse = 1,
+  kLastReuse = 3,
+  kReleaseThreshold = 4,
+  kPoolReserved = 5,
+  kPoolReservedHigh = 6,
+  kPoolUsed = 7,
+  kPoolUsedHigh = 8
+};
+}  // namespace
 GPUSIM_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void* value) {
   return call([&](Device&) {
     Pool& p = pool_of(pool);
-    require(value != nullptr && attribute >= 1 && attribute <= 8);
-    if (attribute == 4) p.release_threshold = *static_cast<uint64_t*>(value);
+    require(value != nullptr && attribute >= kFirstReuse && attribute <= kPoolUsedHigh);
+    if (attribute <= kLastReuse) {
+      p.reuse[attribute - kFirstReuse] = *static_cast<int*>(value);
+    } else if (attribute == kReleaseThreshold) {
+      p.release_threshold = *static_cast<uint64_t*>(value);
+    } else {
+      // The highest values can be set back, and nothing else.
+      require(attribute == kPoolReservedHigh || attribute == kPoolUsedHigh);
+      require(*static_cast<uint64_t*>(value) == 0);
+      (attribute == kPoolUsedHigh ? p.used_high : p.reserved_high) = p.used;
+    }
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* value) {
-  return call([&](Device& device) {
-    Pool& p = pool_of(pool);
-    require(value != nullptr && attribute >= 1 && attribute <= 8);
-    const uint64_t used = device.total_bytes() - device.free_bytes();
-    p.high = std::max(p.high, used);
-    if (attribute <= 3)
-      *static_cast<int*>(value) = 1;
-    else
-      *static_cast<uint64_t*>(value) = attribute == 4                     ? p.release_threshold
-                                       : attribute == 6 || attribute == 8 ? p.high
-                                                                          : used;
+  return call([&](Device&) {
+    const Pool& p = pool_of(pool);
+    require(value != nullptr && attribute >= kFirstReuse && attribute <= kPoolUsedHigh);
+    if (attribute <= kLastReuse) {
+      *static_cast<int*>(value) = p.reuse[attribute - kFirstReuse];
+      return;
+    }
+    const uint64_t values[] = {p.release_threshold, p.used, p.reserved_high, p.used, p.used_high};
+    *static_cast<uint64_t*>(value) = values[attribute - kReleaseThreshold];
   });
 }
 
