@@ -104,11 +104,12 @@ void set_cluster_attribute(Kernel& kernel, int attribute, int value);
 void submit_launch(Device& device, const LaunchRequest& request, Stream& stream, const void* function);
 void submit_function(Device& device, std::function<void()> function, Stream& stream,
                      void (*fn)(void*) = nullptr, void* data = nullptr);
-void submit_record(Device& device, Event& event, Stream& stream);
-void submit_wait(Device& device, Stream& stream, Event& event);
+/// `external`: in a stream that is captured, a node records the event or waits for it at each launch.
+void submit_record(Device& device, Event& event, Stream& stream, bool external = false);
+void submit_wait(Device& device, Stream& stream, Event& event, bool external = false);
 /// Memory in a stream that is captured becomes nodes of the graph: false if it is not captured.
 [[nodiscard]] bool captures_allocation(Device& device, Stream& stream, void** pointer, uint64_t bytes);
-[[nodiscard]] bool captures_free(Stream& stream, void* pointer);
+[[nodiscard]] bool captures_free(Device& device, Stream& stream, void* pointer);
 /// Outside of graphs. False if the memory is none that a graph has allocated.
 [[nodiscard]] bool free_memory_of_graphs(Device& device, void* pointer);
 /// Memory that may be a pool's has been freed, or all memory has.
@@ -118,8 +119,13 @@ void forget_pieces_of_pools();
 [[nodiscard]] bool free_imported(Device& device, void* pointer);
 /// The device is reset, and its memory is gone.
 void forget_memory_of_graphs();
-/// True while the stream is captured; calls that block are errors then.
-[[nodiscard]] bool is_capturing(const Stream& stream);
-void refuse_while_capturing(const Stream& stream);
+// Calls that cannot be captured: each invalidates the captures that it disturbs, and throws.
+/// The call looks at what the stream has done, or at what the event marks, or at what the device has done.
+void refuse_while_capturing(Device& device, const Stream& stream);
+void refuse_captured(const Event& event);
+void refuse_while_anything_is_captured();
+/// The call is potentially unsafe (cudaMalloc and the like): whether it is refused depends on the modes of
+/// the captures and of the thread.
+void refuse_if_unsafe();
 
 }  // namespace gpusim::runtime::cudart

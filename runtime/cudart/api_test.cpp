@@ -73,6 +73,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
 cudaError_t cudaStreamBeginCapture(cudaStream_t, int);
+cudaError_t cudaStreamIsCapturing(cudaStream_t, int*);
+cudaError_t cudaThreadExchangeStreamCaptureMode(int*);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
+cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, int*);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
 cudaError_t cudaEventCreate(cudaEvent_t*);
 cudaError_t cudaEventDestroy(cudaEvent_t);
@@ -527,7 +533,6 @@ TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
   ASSERT_EQ(scale(y, 2, 2, stream), 0);
   ASSERT_EQ(scale(y, 5, 1, stream), 0);
-  EXPECT_EQ(cudaStreamSynchronize(stream), error(Code::kStreamCaptureUnsupported));
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
   size_t count = 0;
   ASSERT_EQ(cudaGraphGetNodes(graph, nullptr, &count), 0);
@@ -553,6 +558,148 @@ TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
   EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
   EXPECT_EQ(cudaGraphDestroy(graph), 0);
   EXPECT_EQ(cudaGraphDestroy(graph), error(Code::kInvalidValue));
+}
+
+TEST_F(Cudart, CallsThatCannotBeCapturedInvalidateTheCapture) {
+  cudaStream_t stream, other;
+  cudaEvent_t event, outside;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, 1), 0);
+  ASSERT_EQ(cudaStreamCreate(&other), 0);
+  ASSERT_EQ(cudaEventCreate(&event), 0);
+  ASSERT_EQ(cudaEventCreate(&outside), 0);
+  ASSERT_EQ(cudaEventRecord(outside, other), 0);
+  float* const y = device_floats({1});
+  void* p = nullptr;
+  const auto status_of = [](cudaStream_t s) {
+    int status = -1;
+    EXPECT_EQ(cudaStreamIsCapturing(s, &status), 0);
+    return status;
+  };
+  const auto begin = [&](int mode) {
+    ASSERT_EQ(cudaStreamBeginCapture(stream, mode), 0);
+    ASSERT_EQ(scale(y, 2, 1, stream), 0);
+    EXPECT_EQ(status_of(stream), 1);
+  };
+  const auto expect_invalid = [&] {
+    cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(&p);
+    EXPECT_EQ(status_of(stream), 2);
+    EXPECT_EQ(scale(y, 2, 1, stream), error(Code::kStreamCaptureInvalidated));
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), error(Code::kStreamCaptureInvalidated));
+    EXPECT_EQ(graph, nullptr);
+    EXPECT_EQ(status_of(stream), 0);
+  };
+  const auto expect_valid = [&] {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+    EXPECT_EQ(cudaGraphDestroy(graph), 0);
+  };
+  constexpr int kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
+  const int unsupported = error(Code::kStreamCaptureUnsupported);
+  begin(kRelaxed);
+  EXPECT_EQ(cudaStreamSynchronize(stream), unsupported);
+  expect_invalid();
+  begin(kRelaxed);
+  EXPECT_EQ(cudaDeviceSynchronize(), unsupported);
+  expect_invalid();
+  begin(kRelaxed);
+  EXPECT_EQ(cudaEventRecord(event, stream), 0);
+  EXPECT_EQ(cudaEventSynchronize(event), error(Code::kCapturedEvent));
+  expect_invalid();
+  // A stream that was drawn in is of the same capture; what was recorded outside is not.
+  begin(kRelaxed);
+  EXPECT_EQ(cudaEventRecord(event, stream), 0);
+  EXPECT_EQ(cudaStreamWaitEvent(other, event, 0), 0);
+  EXPECT_EQ(status_of(other), 1);
+  EXPECT_EQ(cudaStreamWaitEvent(other, outside, 0), error(Code::kStreamCaptureIsolation));
+  EXPECT_EQ(status_of(other), 2);
+  expect_invalid();
+  EXPECT_EQ(status_of(other), 0);
+  // The legacy default stream would wait for a blocking stream.
+  begin(kRelaxed);
+  EXPECT_EQ(cudaMemset(y, 0, 4), 0);
+  expect_valid();
+  ASSERT_EQ(cudaStreamBeginCapture(other, kRelaxed), 0);
+  EXPECT_EQ(cudaMemset(y, 0, 4), error(Code::kStreamCaptureImplicit));
+  EXPECT_EQ(status_of(other), 2);
+  cudaGraph_t none = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(other, &none), error(Code::kStreamCaptureInvalidated));
+  // Potentially unsafe calls, of this thread and of others
+  const auto elsewhere = [&](int mode) {
+    cudaError_t result = -1;
+    std::thread([&] {
+      if (cudaThreadExchangeStreamCaptureMode(&mode) == 0) result = cudaMalloc(&p, 4);
+    }).join();
+    return result;
+  };
+  begin(kGlobal);
+  EXPECT_EQ(cudaMalloc(&p, 4), unsupported);
+  expect_invalid();
+  begin(kGlobal);
+  EXPECT_EQ(cudaEventQuery(outside), unsupported);
+  expect_invalid();
+  begin(kGlobal);
+  EXPECT_EQ(elsewhere(kThreadLocal), 0);
+  EXPECT_EQ(elsewhere(kRelaxed), 0);
+  EXPECT_EQ(status_of(stream), 1);
+  EXPECT_EQ(elsewhere(kGlobal), unsupported);
+  expect_invalid();
+  begin(kThreadLocal);
+  EXPECT_EQ(elsewhere(kGlobal), 0);
+  EXPECT_EQ(status_of(stream), 1);
+  EXPECT_EQ(cudaMalloc(&p, 4), unsupported);
+  expect_invalid();
+  begin(kRelaxed);
+  EXPECT_EQ(cudaMalloc(&p, 4), 0);
+  expect_valid();
+  int mode = kRelaxed;
+  ASSERT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+  EXPECT_EQ(mode, kGlobal);
+  begin(kGlobal);
+  EXPECT_EQ(cudaMalloc(&p, 4), 0);
+  expect_valid();
+  ASSERT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+  EXPECT_EQ(mode, kRelaxed);
+  mode = 3;
+  EXPECT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), error(Code::kInvalidValue));
+  // Only a relaxed capture ends in another thread.
+  begin(kGlobal);
+  std::thread([&] {
+    EXPECT_EQ(cudaStreamEndCapture(stream, &none), error(Code::kStreamCaptureWrongThread));
+  }).join();
+  expect_valid();
+}
+
+TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {
+  cudaStream_t stream;
+  cudaEvent_t before, after;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  ASSERT_EQ(cudaEventCreate(&before), 0);
+  ASSERT_EQ(cudaEventCreate(&after), 0);
+  constexpr unsigned kExternal = 1;
+  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, 2), error(Code::kInvalidValue));
+  float* const y = device_floats({1});
+  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
+  ASSERT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), 0);
+  ASSERT_EQ(scale(y, 2, 1, stream), 0);
+  ASSERT_EQ(cudaEventRecordWithFlags(after, stream, kExternal), 0);
+  ASSERT_EQ(cudaStreamWaitEvent(stream, before, kExternal), 0);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+  std::vector<cudaGraphNode_t> nodes(8);
+  size_t count = nodes.size();
+  ASSERT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), 0);
+  ASSERT_EQ(count, 4u);
+  std::vector<int> types(count);
+  for (size_t i = 0; i < count; ++i) EXPECT_EQ(cudaGraphNodeGetType(nodes[i], &types[i]), 0);
+  EXPECT_EQ(types, (std::vector<int>{7, 0, 7, 6}));  // record, kernel, record, wait
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
+  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before, after), 0);
+  EXPECT_GT(milliseconds, 0);
 }
 
 /// What kernels have printed comes out where the manual says so.

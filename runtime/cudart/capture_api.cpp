@@ -22,22 +22,68 @@ Captures& captures() {
 
 }  // namespace
 
-Capture* capture_of(const Stream& stream) {
+namespace {
+
+thread_local CaptureMode mode_of_thread = CaptureMode::kGlobal;
+
+/// Whatever has become of the capture; null if the stream is not captured.
+Capture* any_capture_of(const Stream& stream) {
   const auto at = captures().streams.find(&stream);
   return at == captures().streams.end() ? nullptr : &at->second;
 }
 
+[[noreturn]] void invalidate(CaptureSequence& sequence, Code code) {
+  sequence.invalidated = true;
+  throw Failure(code);
+}
+
+}  // namespace
+
+Capture* capture_of(Device& device, const Stream& stream) {
+  Capture* const capture = any_capture_of(stream);
+  if (capture != nullptr) require(!capture->sequence->invalidated, Code::kStreamCaptureInvalidated);
+  if (&stream == &device.legacy_stream())
+    for (const auto& [other, c] : captures().streams)
+      if (other->blocking) invalidate(*c.sequence, Code::kStreamCaptureImplicit);
+  return capture;
+}
+
 Node& captured(Capture& capture, Node::Type type) {
-  Node& node = capture.graph->add(type, nullptr, 0);
+  Node& node = capture.sequence->graph->add(type, nullptr, 0);
   node.after = capture.last;
   capture.last = {&node};
   return node;
 }
 
-bool is_capturing(const Stream& stream) { return capture_of(stream) != nullptr; }
-void refuse_while_capturing(const Stream& stream) {
-  require(!is_capturing(stream), Code::kStreamCaptureUnsupported);
+void refuse_while_capturing(Device& device, const Stream& stream) {
+  if (const Capture* capture = capture_of(device, stream))
+    invalidate(*capture->sequence, Code::kStreamCaptureUnsupported);
 }
+
+void refuse_captured(const Event& event) {
+  const auto at = captures().events.find(&event);
+  if (at != captures().events.end()) invalidate(*at->second.sequence, Code::kCapturedEvent);
+}
+
+void refuse_while_anything_is_captured() {
+  if (captures().streams.empty()) return;
+  for (const auto& [stream, capture] : captures().streams) capture.sequence->invalidated = true;
+  throw Failure(Code::kStreamCaptureUnsupported);
+}
+
+void refuse_if_unsafe() {
+  if (mode_of_thread == CaptureMode::kRelaxed) return;
+  bool refused = false;
+  for (const auto& [stream, capture] : captures().streams) {
+    CaptureSequence& s = *capture.sequence;
+    const bool own = s.thread == std::this_thread::get_id();
+    const bool disturbed = own ? s.mode != CaptureMode::kRelaxed
+                               : s.mode == CaptureMode::kGlobal && mode_of_thread == CaptureMode::kGlobal;
+    if (disturbed) s.invalidated = refused = true;
+  }
+  require(!refused, Code::kStreamCaptureUnsupported);
+}
+
 void end_capture(const Stream& stream) { captures().streams.erase(&stream); }
 
 namespace {
@@ -53,21 +99,21 @@ std::vector<Node*> nodes_in(const Graph& graph, const cudaGraphNode_t* nodes, si
 }  // namespace
 
 void submit_copy(Device& device, Copy copy, Stream& stream, bool wait) {
-  Capture* capture = capture_of(stream);
+  Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.copy(std::move(copy), stream, wait);
-  require(!wait, Code::kStreamCaptureUnsupported);
+  if (wait) invalidate(*capture->sequence, Code::kStreamCaptureUnsupported);
   captured(*capture, Node::Type::kCopy).copy = std::move(copy);
 }
 
 void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait) {
-  Capture* capture = capture_of(stream);
+  Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.fill(fill, stream, wait);
-  require(!wait, Code::kStreamCaptureUnsupported);
+  if (wait) invalidate(*capture->sequence, Code::kStreamCaptureUnsupported);
   captured(*capture, Node::Type::kFill).fill = fill;
 }
 
 void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
-  Capture* capture = capture_of(stream);
+  Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.launch(r, stream);
   Node& node = captured(*capture, Node::Type::kKernel);
   const isa::KernelImage& image = r.kernel->image();
@@ -89,52 +135,73 @@ void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const
 
 void submit_function(Device& device, std::function<void()> function, Stream& stream, void (*fn)(void*),
                      void* data) {
-  Capture* capture = capture_of(stream);
+  Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.host_function(std::move(function), stream);
   Node& node = captured(*capture, Node::Type::kHost);
   node.host = std::move(function);
   node.host_parameters = {fn, data};
 }
 
-void submit_record(Device& device, Event& event, Stream& stream) {
-  Capture* capture = capture_of(stream);
+void submit_record(Device& device, Event& event, Stream& stream, bool external) {
+  Capture* capture = capture_of(device, stream);
+  require(capture != nullptr || !external);
   if (capture == nullptr) {
     captures().events.erase(&event);
     return device.record(event, stream);
   }
-  captures().events[&event] = *capture;
+  if (external)
+    captured(*capture, Node::Type::kRecord).event = &event;
+  else
+    captures().events[&event] = *capture;
 }
 
-void submit_wait(Device& device, Stream& stream, Event& event) {
-  const auto at = captures().events.find(&event);
-  if (at == captures().events.end()) {
-    refuse_while_capturing(stream);
-    return device.wait(stream, event);
-  }
-  // The stream is drawn into the capture, or joins.
-  Capture& capture = captures().streams[&stream];
-  if (capture.graph == nullptr) {
-    capture = at->second;
+void submit_wait(Device& device, Stream& stream, Event& event, bool external) {
+  Capture* capture = capture_of(device, stream);
+  require(capture != nullptr || !external);
+  if (external) {
+    captured(*capture, Node::Type::kWait).event = &event;
     return;
   }
+  const auto at = captures().events.find(&event);
+  if (at == captures().events.end()) {
+    if (capture != nullptr && event.recorded) invalidate(*capture->sequence, Code::kStreamCaptureIsolation);
+    return device.wait(stream, event);
+  }
+  require(!at->second.sequence->invalidated, Code::kStreamCaptureInvalidated);
+  // The stream is drawn into the capture, or joins.
+  if (capture == nullptr) {
+    if (&stream == &device.legacy_stream()) invalidate(*at->second.sequence, Code::kStreamCaptureImplicit);
+    captures().streams[&stream] = at->second;
+    return;
+  }
+  if (capture->sequence != at->second.sequence) {
+    at->second.sequence->invalidated = true;
+    invalidate(*capture->sequence, Code::kStreamCaptureMerge);
+  }
   for (Node* node : at->second.last)
-    if (std::ranges::find(capture.last, node) == capture.last.end()) capture.last.push_back(node);
+    if (std::ranges::find(capture->last, node) == capture->last.end()) capture->last.push_back(node);
 }
 
 namespace {
 
-cudaError_t begin_capture(cudaStream_t stream, Default null, cudaGraph_t into = nullptr,
+cudaError_t begin_capture(cudaStream_t stream, int mode, Default null, cudaGraph_t into = nullptr,
                           const cudaGraphNode_t* after = nullptr, size_t count = 0) {
   return call([&](Device& device) {
+    require(mode >= static_cast<int>(CaptureMode::kGlobal) &&
+            mode <= static_cast<int>(CaptureMode::kRelaxed));
     Stream& s = stream_of(device, stream, null);
     require(&s != &device.legacy_stream(), Code::kStreamCaptureUnsupported);
-    require(capture_of(s) == nullptr, Code::kInvalidValue);
+    require(any_capture_of(s) == nullptr, Code::kIllegalState);
     Capture capture;
-    capture.into_graph = into != nullptr;
-    capture.graph = into == nullptr ? std::make_shared<Graph>() : shared_graph(into);
-    capture.last = nodes_in(*capture.graph, after, count);
-    capture.origin = &s;
-    capture.id = captures().next++;
+    capture.sequence = std::make_shared<CaptureSequence>();
+    CaptureSequence& q = *capture.sequence;
+    q.into_graph = into != nullptr;
+    q.graph = into == nullptr ? std::make_shared<Graph>() : shared_graph(into);
+    q.origin = &s;
+    q.id = captures().next++;
+    q.mode = static_cast<CaptureMode>(mode);
+    q.thread = std::this_thread::get_id();
+    capture.last = nodes_in(*q.graph, after, count);
     captures().streams[&s] = std::move(capture);
   });
 }
@@ -142,17 +209,19 @@ cudaError_t begin_capture(cudaStream_t stream, Default null, cudaGraph_t into = 
 cudaError_t finish_capture(cudaStream_t stream, cudaGraph_t* graph, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
-    Capture* capture = capture_of(s);
-    require(graph != nullptr || (capture != nullptr && capture->into_graph));
+    const Capture* capture = any_capture_of(s);
+    require(graph != nullptr || (capture != nullptr && capture->sequence->into_graph));
     if (graph != nullptr) *graph = nullptr;
-    require(capture != nullptr, Code::kInvalidValue);
-    require(capture->origin == &s, Code::kStreamCaptureUnmatched);
-    const std::shared_ptr<Graph> made = capture->graph;
-    const bool into_graph = capture->into_graph;
+    require(capture != nullptr, Code::kIllegalState);
+    const std::shared_ptr<CaptureSequence> sequence = capture->sequence;
+    require(sequence->origin == &s, Code::kStreamCaptureUnmatched);
+    require(sequence->mode == CaptureMode::kRelaxed || sequence->thread == std::this_thread::get_id(),
+            Code::kStreamCaptureWrongThread);
+    const std::shared_ptr<Graph> made = sequence->graph;
     // Streams that were drawn in must have come back: their last nodes are waited for.
     bool joined = true;
     for (const auto& [other, c] : captures().streams) {
-      if (c.graph != made || other == &s) continue;
+      if (c.sequence != sequence || other == &s) continue;
       for (const Node* open : c.last)
         joined = joined && std::ranges::any_of(made->nodes, [&](const auto& n) {
                    return n.get() != open && std::ranges::find(n->after, open) != n->after.end();
@@ -160,38 +229,38 @@ cudaError_t finish_capture(cudaStream_t stream, cudaGraph_t* graph, Default null
       for (const Node* open : c.last)
         joined = joined || std::ranges::find(capture->last, open) != capture->last.end();
     }
-    std::erase_if(captures().streams, [&made](const auto& entry) { return entry.second.graph == made; });
-    std::erase_if(captures().events, [&made](const auto& entry) { return entry.second.graph == made; });
-    if (!joined) {
-      if (!into_graph) discard(*made);
-      throw Failure(Code::kStreamCaptureUnjoined);
+    std::erase_if(captures().streams, [&](const auto& entry) { return entry.second.sequence == sequence; });
+    std::erase_if(captures().events, [&](const auto& entry) { return entry.second.sequence == sequence; });
+    if (sequence->invalidated || !joined) {
+      if (!sequence->into_graph) discard(*made);
+      throw Failure(sequence->invalidated ? Code::kStreamCaptureInvalidated : Code::kStreamCaptureUnjoined);
     }
-    const cudaGraph_t handle = into_graph ? reinterpret_cast<cudaGraph_t>(made.get()) : keep(made);
+    const cudaGraph_t handle = sequence->into_graph ? reinterpret_cast<cudaGraph_t>(made.get()) : keep(made);
     if (graph != nullptr) *graph = handle;
   });
 }
 
 }  // namespace
 
-GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
-  return begin_capture(stream, Default::kLegacy);
+GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode) {
+  return begin_capture(stream, mode, Default::kLegacy);
 }
 #if GPUSIM_CUDART >= 12
 GPUSIM_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
                                                         const cudaGraphNode_t* after, const void*,
-                                                        size_t count, int) {
+                                                        size_t count, int mode) {
   if (graph == nullptr) return call([](Device&) { require(false); });
-  return begin_capture(stream, Default::kLegacy, graph, after, count);
+  return begin_capture(stream, mode, Default::kLegacy, graph, after, count);
 }
 GPUSIM_EXPORT cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
                                                              const cudaGraphNode_t* after, const void*,
-                                                             size_t count, int) {
+                                                             size_t count, int mode) {
   if (graph == nullptr) return call([](Device&) { require(false); });
-  return begin_capture(stream, Default::kThread, graph, after, count);
+  return begin_capture(stream, mode, Default::kThread, graph, after, count);
 }
 #endif
-GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int) {
-  return begin_capture(stream, Default::kThread);
+GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode) {
+  return begin_capture(stream, mode, Default::kThread);
 }
 GPUSIM_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return finish_capture(stream, graph, Default::kLegacy);
@@ -210,15 +279,21 @@ struct CaptureInfo {
   size_t* count = nullptr;
 };
 
+/// cudaStreamCaptureStatus
+int status_of(const Capture* capture) {
+  constexpr int kNone = 0, kActive = 1, kInvalidated = 2;
+  return capture == nullptr ? kNone : capture->sequence->invalidated ? kInvalidated : kActive;
+}
+
 cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& to, Default null = Default::kLegacy) {
   return call([&](Device& device) {
     require(to.status != nullptr);
-    Capture* capture = capture_of(stream_of(device, stream, null));
-    *to.status = capture != nullptr ? 1 : 0;
-    if (capture == nullptr) return;
-    if (to.id != nullptr) *to.id = capture->id;
+    Capture* capture = any_capture_of(stream_of(device, stream, null));
+    *to.status = status_of(capture);
+    if (capture == nullptr || capture->sequence->invalidated) return;
+    if (to.id != nullptr) *to.id = capture->sequence->id;
     // The program may add nodes to the graph.
-    if (to.graph != nullptr) *to.graph = keep(capture->graph);
+    if (to.graph != nullptr) *to.graph = keep(capture->sequence->graph);
     if (to.last != nullptr) *to.last = reinterpret_cast<const cudaGraphNode_t*>(capture->last.data());
     if (to.edges != nullptr) *to.edges = nullptr;
     if (to.count != nullptr) *to.count = capture->last.size();
@@ -231,9 +306,9 @@ cudaError_t update_dependencies(cudaStream_t stream, const cudaGraphNode_t* node
   return call([&](Device& device) {
     constexpr unsigned kAdd = 0, kSet = 1;
     require(flags == kAdd || flags == kSet);
-    Capture* capture = capture_of(stream_of(device, stream, null));
+    Capture* capture = capture_of(device, stream_of(device, stream, null));
     require(capture != nullptr, Code::kIllegalState);
-    std::vector<Node*> last = nodes_in(*capture->graph, nodes, count);
+    std::vector<Node*> last = nodes_in(*capture->sequence->graph, nodes, count);
     if (flags == kSet) {
       capture->last = std::move(last);
       return;
@@ -289,8 +364,18 @@ GPUSIM_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t st
   return update_dependencies(stream, nodes, count, flags, Default::kLegacy);
 }
 #endif
+GPUSIM_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, int* status) {
+  return capture_info(stream, {status});
+}
+GPUSIM_EXPORT cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream, int* status) {
+  return capture_info(stream, {status}, Default::kThread);
+}
 GPUSIM_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(int* mode) {
-  return call([&](Device&) { require(mode != nullptr); });
+  return call([&](Device&) {
+    require(mode != nullptr && *mode >= static_cast<int>(CaptureMode::kGlobal) &&
+            *mode <= static_cast<int>(CaptureMode::kRelaxed));
+    *mode = static_cast<int>(std::exchange(mode_of_thread, static_cast<CaptureMode>(*mode)));
+  });
 }
 
 }  // namespace gpusim::runtime::cudart

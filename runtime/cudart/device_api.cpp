@@ -243,7 +243,10 @@ GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symb
 #endif
 
 GPUSIM_EXPORT cudaError_t cudaDeviceSynchronize() {
-  return call([](Device& device) { device.synchronize(); });
+  return call([](Device& device) {
+    refuse_while_anything_is_captured();
+    device.synchronize();
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 GPUSIM_EXPORT cudaError_t cudaDeviceReset() {

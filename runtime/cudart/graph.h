@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "runtime/cudart/api.h"
@@ -123,15 +124,26 @@ struct UpdateResult {
 };
 
 // Capture
-struct Capture {
+/// As cudaStreamCaptureMode numbers them.
+enum class CaptureMode : int { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };
+/// What the streams have in common that are captured into one graph.
+struct CaptureSequence {
   std::shared_ptr<Graph> graph;
   const Stream* origin = nullptr;
   uint64_t id = 0;
-  std::vector<Node*> last;  ///< what the next node of the stream comes after
   bool into_graph = false;  ///< the graph is the program's, and stays when the capture fails
+  CaptureMode mode = CaptureMode::kGlobal;
+  std::thread::id thread;    ///< that has begun it
+  bool invalidated = false;  ///< by a call that cannot be captured
 };
-/// Null if the stream is not captured.
-[[nodiscard]] Capture* capture_of(const Stream& stream);
+/// Of one stream, or at the time when an event was recorded.
+struct Capture {
+  std::shared_ptr<CaptureSequence> sequence;
+  std::vector<Node*> last;  ///< what the next node of the stream comes after
+};
+/// Null if the stream is not captured. Throws if the capture has been invalidated, or if the stream is the
+/// legacy default stream and would wait for one that is captured.
+[[nodiscard]] Capture* capture_of(Device& device, const Stream& stream);
 /// A node of the stream that is captured.
 Node& captured(Capture& capture, Node::Type type);
 /// The stream is captured no more; what was captured is lost.

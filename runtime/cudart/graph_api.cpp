@@ -13,7 +13,7 @@ cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream, Defaul
   return call([&](Device& device) {
     Graph& graph = executable_of(executable);
     Stream& s = stream_of(device, stream, null);
-    if (Capture* capture = capture_of(s)) {
+    if (Capture* capture = capture_of(device, s)) {
       refuse_memory_nodes(graph);
       refuse_conditional_nodes(graph);
       captured(*capture, Node::Type::kGraph).child = copy_of(graph);

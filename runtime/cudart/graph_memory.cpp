@@ -145,7 +145,7 @@ void forget_memory_of_graphs() {
 }
 
 bool captures_allocation(Device& device, Stream& stream, void** pointer, uint64_t bytes) {
-  Capture* const capture = capture_of(stream);
+  Capture* const capture = capture_of(device, stream);
   if (capture == nullptr) return false;
   auto memory = std::make_shared<GraphMemory>(device, bytes);
   *pointer = memory->address();
@@ -153,11 +153,11 @@ bool captures_allocation(Device& device, Stream& stream, void** pointer, uint64_
   return true;
 }
 
-bool captures_free(Stream& stream, void* pointer) {
-  Capture* const capture = capture_of(stream);
+bool captures_free(Device& device, Stream& stream, void* pointer) {
+  Capture* const capture = capture_of(device, stream);
   if (capture == nullptr) return false;
   Node freeing;
-  set_free(*capture->graph, freeing, pointer);
+  set_free(*capture->sequence->graph, freeing, pointer);
   captured(*capture, Node::Type::kFree).memory = std::move(freeing.memory);
   return true;
 }

@@ -15,6 +15,7 @@ uint64_t pitch_of(uint64_t width) {
 cudaError_t allocate(void** pointer, size_t bytes) {
   return call([&](Device& device) {
     require(pointer != nullptr);
+    refuse_if_unsafe();
     device.check();
     *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
   });
@@ -23,6 +24,7 @@ cudaError_t allocate(void** pointer, size_t bytes) {
 cudaError_t allocate_host(void** pointer, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
     require(pointer != nullptr && (flags & ~7u) == 0);
+    refuse_if_unsafe();
     device.check();
     *pointer = bytes == 0 ? nullptr : device.allocate_host(bytes, flags);
   });
@@ -31,6 +33,7 @@ cudaError_t allocate_host(void** pointer, size_t bytes, unsigned flags) {
 void allocate_array(Device& device, cudaArray_t* handle, const cudaChannelFormatDesc* format,
                     cudaExtent extent, unsigned flags) {
   require(handle != nullptr && format != nullptr);
+  refuse_if_unsafe();
   const int bits = format->x + format->y + format->z + format->w;
   require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
   const ArrayShape shape{channels(*format), {extent.width, extent.height, extent.depth}, flags};
@@ -44,6 +47,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
   return call([&](Device& device) {
     device.check();
     if (pointer == nullptr) return;
+    refuse_if_unsafe();
     if (free_memory_of_graphs(device, pointer) || free_imported(device, pointer)) return;
     device.synchronize();
     require(device.release(pointer));
@@ -53,6 +57,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
 GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   return call([&](Device& device) {
     require(pointer != nullptr && pitch != nullptr);
+    refuse_if_unsafe();
     *pitch = pitch_of(width);
     *pointer = width == 0 || height == 0 ? nullptr : device.allocate(*pitch * height);
   });
@@ -60,6 +65,7 @@ GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t 
 GPUSIM_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
   return call([&](Device& device) {
     require(p != nullptr);
+    refuse_if_unsafe();
     const uint64_t pitch = pitch_of(extent.width);
     const uint64_t bytes = pitch * extent.height * extent.depth;
     *p = {bytes == 0 ? nullptr : device.allocate(bytes), pitch, extent.width, extent.height};
@@ -68,6 +74,7 @@ GPUSIM_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
 GPUSIM_EXPORT cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
     require(pointer != nullptr && bytes != 0 && (flags == 1 || flags == 2));
+    refuse_if_unsafe();
     device.check();
     *pointer = device.allocate_managed(bytes);
   });
@@ -81,15 +88,20 @@ GPUSIM_EXPORT cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned f
 GPUSIM_EXPORT cudaError_t cudaFreeHost(void* pointer) {
   return call([&](Device& device) {
     if (pointer == nullptr) return;
+    refuse_if_unsafe();
     device.synchronize();
     require(device.release_host(pointer));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
-  return call([&](Device& device) { device.register_host(pointer, bytes, flags); });
+  return call([&](Device& device) {
+    refuse_if_unsafe();
+    device.register_host(pointer, bytes, flags);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
   return call([&](Device& device) {
+    refuse_if_unsafe();
     device.synchronize();
     device.unregister_host(pointer);
   });

@@ -99,7 +99,8 @@ cudaError_t allocate_async(void** pointer, size_t bytes, const cudaMemPool_t* po
 cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
-    if (pointer == nullptr || captures_free(s, pointer) || free_memory_of_graphs(device, pointer)) return;
+    if (pointer == nullptr || captures_free(device, s, pointer) || free_memory_of_graphs(device, pointer))
+      return;
     if (free_imported(device, pointer)) return;
     require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
     submit_function(

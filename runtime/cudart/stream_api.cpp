@@ -21,7 +21,7 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
 cudaError_t synchronize(cudaStream_t stream, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
-    refuse_while_capturing(s);
+    refuse_while_capturing(device, s);
     device.synchronize(s);
   });
 }
@@ -30,23 +30,26 @@ cudaError_t query(cudaStream_t stream, Default null) {
   // Whoever asks until it is done must see it done one day: the work is carried out now, as far as it goes.
   return call([&](Device& device) {
     const Stream& s = stream_of(device, stream, null);
-    refuse_while_capturing(s);
+    refuse_while_capturing(device, s);
     require(device.is_done(s), Code::kNotReady);
   });
 }
 
 cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags, Default null) {
   return call([&](Device& device) {
-    require((flags & ~1u) == 0);
+    constexpr unsigned kExternal = 1;
+    require((flags & ~kExternal) == 0);
     Stream& s = stream_of(device, stream, null);
-    submit_wait(device, s, event_of(device, event));
+    submit_wait(device, s, event_of(device, event), flags == kExternal);
   });
 }
 
-cudaError_t record(cudaEvent_t event, cudaStream_t stream, Default null) {
+cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned flags, Default null) {
   return call([&](Device& device) {
+    constexpr unsigned kExternal = 1;
+    require((flags & ~kExternal) == 0);
     Stream& s = stream_of(device, stream, null);
-    submit_record(device, event_of(device, event), s);
+    submit_record(device, event_of(device, event), s, flags == kExternal);
   });
 }
 
@@ -105,9 +108,9 @@ GPUSIM_STREAM(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsi
               wait_event(stream, event, flags, Default::kLegacy),
               wait_event(stream, event, flags, Default::kThread))
 GPUSIM_STREAM(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
-              record(event, stream, Default::kLegacy), record(event, stream, Default::kThread))
-GPUSIM_STREAM(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned),
-              record(event, stream, Default::kLegacy), record(event, stream, Default::kThread))
+              record(event, stream, 0, Default::kLegacy), record(event, stream, 0, Default::kThread))
+GPUSIM_STREAM(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+              record(event, stream, flags, Default::kLegacy), record(event, stream, flags, Default::kThread))
 GPUSIM_STREAM(cudaStreamAddCallback,
               (cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags),
               add_callback(stream, callback, data, flags, Default::kLegacy),
@@ -139,7 +142,6 @@ GPUSIM_ASK_STREAM(cudaStreamGetFlags, unsigned, s.flags)
 GPUSIM_ASK_STREAM(cudaStreamGetPriority, int, s.priority)
 GPUSIM_ASK_STREAM(cudaStreamGetId, unsigned long long, s.number)
 GPUSIM_ASK_STREAM(cudaStreamGetDevice, int, 0)
-GPUSIM_ASK_STREAM(cudaStreamIsCapturing, int, is_capturing(s) ? 1 : 0)
 
 // Attributes of streams are about caching and priorities, and change nothing.
 GPUSIM_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, int, const void* value) {
@@ -162,10 +164,19 @@ GPUSIM_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call([&](Device& device) { device.remove_event(&event_of(device, event)); });
 }
 GPUSIM_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return call([&](Device& device) { device.synchronize(event_of(device, event)); });
+  return call([&](Device& device) {
+    const Event& e = event_of(device, event);
+    refuse_captured(e);
+    device.synchronize(e);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return call([&](Device& device) { require(device.is_done(event_of(device, event)), Code::kNotReady); });
+  return call([&](Device& device) {
+    const Event& e = event_of(device, event);
+    refuse_captured(e);
+    refuse_if_unsafe();
+    require(device.is_done(e), Code::kNotReady);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   return call([&](Device& device) {

@@ -215,7 +215,10 @@ GPUSIM_DRIVER cuCtxGetFlags(unsigned* flags) {
   return 0;
 }
 GPUSIM_DRIVER cuCtxSynchronize() {
-  return call([](Device& device) { device.synchronize(); });
+  return call([](Device& device) {
+    cudart::refuse_while_anything_is_captured();
+    device.synchronize();
+  });
 }
 GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
   return call([&](Device& device) {

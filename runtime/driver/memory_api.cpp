@@ -37,6 +37,7 @@ CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes
 GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   return call([&](Device& device) {
     require(address != nullptr && bytes != 0);
+    cudart::refuse_if_unsafe();
     device.check();
     *address = reinterpret_cast<CUdeviceptr>(device.allocate(bytes));
   });
@@ -46,6 +47,7 @@ GPUSIM_DRIVER cuMemFree_v2(CUdeviceptr address) { return cudaFree(pointer(addres
 GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned) {
   return call([&](Device& device) {
     require(address != nullptr && pitch != nullptr && width != 0 && height != 0);
+    cudart::refuse_if_unsafe();
     *pitch = (width + 511) / 512 * 512;
     *address = reinterpret_cast<CUdeviceptr>(device.allocate(*pitch * height));
   });
@@ -53,18 +55,21 @@ GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t wid
 GPUSIM_DRIVER cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
   return call([&](Device& device) {
     require(address != nullptr && bytes != 0);
+    cudart::refuse_if_unsafe();
     *address = reinterpret_cast<CUdeviceptr>(device.allocate_managed(bytes));
   });
 }
 GPUSIM_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
     require(memory != nullptr && bytes != 0);
+    cudart::refuse_if_unsafe();
     *memory = device.allocate_host(bytes, flags);
   });
 }
 GPUSIM_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
 GPUSIM_DRIVER cuMemFreeHost(void* memory) {
   return call([&](Device& device) {
+    cudart::refuse_if_unsafe();
     device.synchronize();
     require(device.release_host(memory));
   });

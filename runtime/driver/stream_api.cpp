@@ -69,7 +69,7 @@ template <class T>
 CUresult write_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
   return call([&](Device& device) {
     Stream& s = cudart::stream_of(device, stream, null);
-    cudart::refuse_while_capturing(s);
+    cudart::refuse_while_capturing(device, s);
     require(flags <= 1 && address % sizeof value == 0);
     cudart::check_reach(device, pointer(address), sizeof value, true);
     Copy c;
@@ -85,7 +85,7 @@ template <class T>
 CUresult wait_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
   return call([&](Device& device) {
     Stream& s = cudart::stream_of(device, stream, null);
-    cudart::refuse_while_capturing(s);
+    cudart::refuse_while_capturing(device, s);
     const unsigned comparison = flags & ~kFlush;
     require(comparison <= static_cast<unsigned>(Comparison::kNor) && address % sizeof value == 0);
     cudart::check_reach(device, pointer(address), sizeof value, true);
