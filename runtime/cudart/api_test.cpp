@@ -78,6 +78,15 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(int*);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
 cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+struct UpdateResult {
+  int result;
+  cudaGraphNode_t node, from;
+};
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, UpdateResult*);
+cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                   const cudaKernelNodeParams*);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, int*);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
 cudaError_t cudaEventCreate(cudaEvent_t*);
@@ -700,6 +709,52 @@ TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {
   float milliseconds = 0;
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before, after), 0);
   EXPECT_GT(milliseconds, 0);
+}
+
+TEST_F(Cudart, AnUpdateOfAGraphSaysWhatHasChanged) {
+  const cudaKernelNodeParams count{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
+  const cudaKernelNodeParams greet{&greet_stub, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr};
+  struct Made {
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t a = nullptr, b = nullptr, c = nullptr;
+  };
+  // A kernel, an empty node, and one that comes after one of them.
+  const auto make = [](const cudaKernelNodeParams& kernel, bool after_kernel) {
+    Made m;
+    EXPECT_EQ(cudaGraphCreate(&m.graph, 0), 0);
+    EXPECT_EQ(cudaGraphAddKernelNode(&m.a, m.graph, nullptr, 0, &kernel), 0);
+    EXPECT_EQ(cudaGraphAddEmptyNode(&m.b, m.graph, nullptr, 0), 0);
+    EXPECT_EQ(cudaGraphAddEmptyNode(&m.c, m.graph, after_kernel ? &m.a : &m.b, 1), 0);
+    return m;
+  };
+  const Made first = make(count, true);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&executable, first.graph, 0), 0);
+  const auto expect = [&](cudaGraph_t graph, int result, cudaGraphNode_t node, cudaGraphNode_t from) {
+    UpdateResult r{};
+    EXPECT_EQ(cudaGraphExecUpdate(executable, graph, &r),
+              result == 0 ? 0 : error(Code::kGraphExecUpdateFailure));
+    EXPECT_EQ(r.result, result);
+    EXPECT_EQ(r.node, node);
+    EXPECT_EQ(r.from, from);
+  };
+  constexpr int kTopology = 2, kType = 3;
+  const Made rewired = make(count, false);
+  expect(rewired.graph, kTopology, rewired.c, rewired.b);
+  Made other;
+  ASSERT_EQ(cudaGraphCreate(&other.graph, 0), 0);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&other.a, other.graph, nullptr, 0), 0);
+  expect(other.graph, kTopology, nullptr, nullptr);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&other.b, other.graph, nullptr, 0), 0);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&other.c, other.graph, &other.a, 1), 0);
+  expect(other.graph, kType, other.a, nullptr);
+  // Since CUDA 11.2 the function may be another.
+  const Made greeting = make(greet, true);
+  expect(greeting.graph, 0, nullptr, nullptr);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Hi\n");
 }
 
 /// What kernels have printed comes out where the manual says so.

@@ -1,5 +1,6 @@
 // CUDA graphs as a whole: made, copied, instantiated, launched, updated; their nodes and edges.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -113,42 +114,73 @@ GPUSIM_EXPORT cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream
 }
 
 namespace {
-/// The same nodes in the same order, with the new parameters; false if the graphs differ.
-bool take_over(Graph& executable, const Graph& graph) {
-  if (executable.nodes.size() != graph.nodes.size()) return false;
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (executable.nodes[i]->type != graph.nodes[i]->type ||
-        executable.nodes[i]->after.size() != graph.nodes[i]->after.size() ||
-        (graph.nodes[i]->type == Node::Type::kKernel &&
-         executable.nodes[i]->kernel != graph.nodes[i]->kernel) ||
-        executable.nodes[i]->memory != graph.nodes[i]->memory ||
-        executable.nodes[i]->condition != graph.nodes[i]->condition)
-      return false;
-  const std::shared_ptr<Graph> fresh = copy_of(graph);
-  executable.nodes.swap(fresh->nodes);
-  return true;
+
+// cudaGraphExecUpdateResult
+constexpr int kUpdated = 0, kUpdateError = 1, kTopologyChanged = 2, kTypeChanged = 3, kParametersChanged = 5,
+              kUpdateNotSupported = 6, kAttributesChanged = 8;
+
+std::map<const Node*, size_t> places_of(const Graph& graph) {
+  std::map<const Node*, size_t> places;
+  for (const auto& node : graph.nodes) places.emplace(node.get(), places.size());
+  return places;
 }
+
+/// Nodes are paired in the order in which they were made.
+UpdateResult compare(const Graph& executable, const Graph& graph) {
+  if (executable.nodes.size() != graph.nodes.size()) return {kTopologyChanged, nullptr, nullptr};
+  const auto old_places = places_of(executable), places = places_of(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node &old = *executable.nodes[i], &node = *graph.nodes[i];
+    const auto result = [&node](int what, Node* from = nullptr) {
+      return UpdateResult{what, handle_of(const_cast<Node*>(&node)),
+                          from == nullptr ? nullptr : handle_of(from)};
+    };
+    if (old.type != node.type) return result(kTypeChanged);
+    if (old.after.size() != node.after.size()) return result(kTopologyChanged);
+    for (Node* before : node.after)
+      if (std::ranges::none_of(old.after,
+                               [&](const Node* b) { return old_places.at(b) == places.at(before); }))
+        return result(kTopologyChanged, before);
+    if (old.memory != node.memory) return result(kUpdateNotSupported);
+    if (old.condition != node.condition) return result(kParametersChanged);
+    if (old.cooperative != node.cooperative) return result(kAttributesChanged);
+    if (old.child != nullptr) {
+      const UpdateResult inner = compare(*old.child, *node.child);
+      if (inner.result != kUpdated) return inner;
+    }
+  }
+  return {kUpdated, nullptr, nullptr};
+}
+
+cudaError_t update(cudaGraphExec_t executable, cudaGraph_t graph, UpdateResult& result) {
+  result = {kUpdateError, nullptr, nullptr};
+  return call([&](Device& device) {
+    device.synchronize();
+    Graph& old = executable_of(executable);
+    const Graph& fresh = graph_of(graph);
+    result = compare(old, fresh);
+    require(result.result == kUpdated, Code::kGraphExecUpdateFailure);
+    old.nodes.swap(copy_of(fresh)->nodes);
+  });
+}
+
 }  // namespace
 #if GPUSIM_CUDART >= 12
 GPUSIM_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
-                                              UpdateResult* result) {
-  return call([&](Device& device) {
-    device.synchronize();
-    const bool same = take_over(executable_of(executable), graph_of(graph));
-    if (result != nullptr) *result = {same ? 0 : 1, nullptr, nullptr};
-    require(same, Code::kGraphExecUpdateFailure);
-  });
+                                              UpdateResult* to) {
+  UpdateResult result{};
+  const cudaError_t error = update(executable, graph, result);
+  if (to != nullptr) *to = result;
+  return error;
 }
 #else
 GPUSIM_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
-                                              cudaGraphNode_t* node, int* result) {
-  return call([&](Device& device) {
-    device.synchronize();
-    const bool same = take_over(executable_of(executable), graph_of(graph));
-    if (node != nullptr) *node = nullptr;
-    if (result != nullptr) *result = same ? 0 : 1;
-    require(same, Code::kGraphExecUpdateFailure);
-  });
+                                              cudaGraphNode_t* node, int* to) {
+  UpdateResult result{};
+  const cudaError_t error = update(executable, graph, result);
+  if (node != nullptr) *node = result.error_node;
+  if (to != nullptr) *to = result.result;
+  return error;
 }
 #endif
 
