@@ -17,7 +17,8 @@ FAILING = {
     "barrier_deadlock": ("kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0), thread (0,0,0)",
                          "PTX line 16 `bar.sync 1`, block (0,0,0), thread (32,0,0) waits at a barrier"),
     "divergent_barrier": ("its lanes 0xffff0000 never arrive: the barrier is divergent", "waits at a barrier"),
-    "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; raise 'stack'",)
+    "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; if the recursion "
+                        "is meant to be that deep, raise 'stack' of the [[launch]] in a launch file",)
                        * 2,
     "bad_function_address": ("thread (9,0,0): call of address 0x0, where no function is",) * 2,
     "assertion": ("block (0,0,0), thread (37,0,0): assertion.cu:6: void assertion(unsigned int *): block: [0,0,0], thread: "

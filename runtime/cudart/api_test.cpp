@@ -144,6 +144,10 @@ done: ret;
   atom.global.add.u32 %r1, [counter], 1;
   ret;
 }
+.visible .entry stop()
+{
+  trap;
+}
 .extern .func (.param .b32 length) vprintf (.param .b64 format, .param .b64 values);
 .global .align 1 .b8 greeting[4] = {72, 105, 10, 0};
 .visible .entry greet()
@@ -182,7 +186,7 @@ std::string fat_binary() {
 }
 
 // What the host program has in place of kernels and variables: their addresses are all that counts.
-char scale_stub, stray_stub, count_stub, greet_stub, offset_shadow[4], counter_shadow[4];
+char scale_stub, stray_stub, count_stub, greet_stub, stop_stub, offset_shadow[4], counter_shadow[4];
 unsigned* managed_variable;
 
 struct Wrapper {
@@ -203,6 +207,7 @@ class Cudart : public ::testing::Test {
     for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"},
                                      {&stray_stub, "stray"},
                                      {&count_stub, "count"},
+                                     {&stop_stub, "stop"},
                                      {&greet_stub, "greet"}})
       __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
     __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
@@ -413,6 +418,16 @@ TEST_F(Cudart, AFaultOfAKernelStays) {
   EXPECT_EQ(cudaMalloc(&p, 4), error(Code::kIllegalAddress));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
             error(Code::kIllegalAddress));
+}
+
+TEST_F(Cudart, ATrapIsToldOnce) {
+  testing::internal::CaptureStderr();
+  (void)cudaLaunchKernel(&stop_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kLaunchFailure));
+  const std::string told = testing::internal::GetCapturedStderr();
+  const size_t first = told.find("kernel 'stop'");
+  ASSERT_NE(first, std::string::npos) << told;
+  EXPECT_EQ(told.find("kernel 'stop'", first + 1), std::string::npos) << told;
 }
 
 TEST_F(Cudart, ManagedMappedAndRegisteredMemoryIsTheProgramsOwn) {

@@ -13,9 +13,7 @@ cudaError_t returned(const Failure& failure) {
   if (failure.code() != Code::kNotReady) last_error = code;
   // Faults of kernels have been told; what is wrong with a program's text or launch is told here.
   const bool tells = failure.what()[0] != '\0';
-  const bool told = failure.code() == Code::kNoDevice || failure.code() == Code::kIllegalAddress ||
-                    failure.code() == Code::kAssert || failure.code() == Code::kMisalignedAddress ||
-                    failure.code() == Code::kLaunchTimeout || failure.code() == Code::kHardwareStackError;
+  const bool told = failure.told() || failure.code() == Code::kNoDevice;
   if (tells && !told && failure.code() != Code::kMemoryAllocation) {
     if (Device* device = existing_device()) device->warn(std::string("error: ") + failure.what());
   }

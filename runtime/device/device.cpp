@@ -121,7 +121,7 @@ void Device::fail(Code code, const std::string& message) {
   services_.flush();
   tell_findings();
   warn("error: " + message);
-  throw Failure(code, message);
+  throw Failure(code, message, true);
 }
 
 std::byte* Device::allocate(uint64_t bytes, const std::string& name) {

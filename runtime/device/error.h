@@ -65,11 +65,15 @@ enum class Code : int {
 /// Thrown by everything in runtime/device that a program can get wrong.
 class Failure : public std::runtime_error {
  public:
-  explicit Failure(Code code, const std::string& message = {}) : std::runtime_error(message), code_(code) {}
+  /// `told`: the message is on standard error already.
+  explicit Failure(Code code, const std::string& message = {}, bool told = false)
+      : std::runtime_error(message), code_(code), told_(told) {}
   [[nodiscard]] Code code() const { return code_; }
+  [[nodiscard]] bool told() const { return told_; }
 
  private:
   Code code_;
+  bool told_;
 };
 
 /// "cudaErrorInvalidValue" and "invalid argument"; null for a number that is no error.

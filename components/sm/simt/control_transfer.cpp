@@ -58,8 +58,9 @@ Transfer call(const isa::KernelImage& image, const isa::MicroOp& op, const isa::
     if (!error.empty()) return fault(lane, error);
     if (uint64_t{frame[lane]} + f.frame_bytes > image.stack_end) {
       return fault(lane,
-                   fmt::format("the call stack of {} bytes is full: '{}' needs {} more; raise 'stack' of "
-                               "the [[launch]] if the recursion is meant to be that deep",
+                   fmt::format("the call stack of {} bytes is full: '{}' needs {} more; if the recursion is "
+                               "meant to be that deep, raise 'stack' of the [[launch]] in a launch file, "
+                               "cudaDeviceSetLimit(cudaLimitStackSize) in a program",
                                image.stack_bytes, f.name, f.frame_bytes));
     }
     target[static_cast<size_t>(lane)] = f.entry;

@@ -187,9 +187,11 @@ TEST(ControlTransfer, TheStackIsFullWhenAFrameWouldReachOverItsEnd) {
   m.words[1] = 69;
   const Transfer t = m.run();
   EXPECT_EQ(t.fault_lane, 1);
-  EXPECT_EQ(t.fault,
-            "the call stack of 64 bytes is full: 'f' needs 32 more; raise 'stack' of the [[launch]] if the "
-            "recursion is meant to be that deep");
+  EXPECT_EQ(
+      t.fault,
+      "the call stack of 64 bytes is full: 'f' needs 32 more; if the recursion is meant to be that deep, "
+      "raise 'stack' of the [[launch]] in a launch file, cudaDeviceSetLimit(cudaLimitStackSize) in a "
+      "program");
 }
 
 // --- random programs ---
