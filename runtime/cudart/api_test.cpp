@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +89,42 @@ cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                    const cudaKernelNodeParams*);
+cudaError_t cudaStreamGetAttribute(cudaStream_t, int, void*);
+cudaError_t cudaStreamSetAttribute(cudaStream_t, int, const void*);
+cudaError_t cudaStreamCopyAttributes(cudaStream_t, cudaStream_t);
+cudaError_t cudaStreamGetPriority(cudaStream_t, int*);
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, int, void*);
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t, int, const void*);
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t, cudaGraphNode_t);
+struct InstantiateParameters {
+  unsigned long long flags;
+  cudaStream_t stream;
+  cudaGraphNode_t node;
+  int result;
+};
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t*, cudaGraph_t, InstantiateParameters*);
+cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*, const void*,
+                                     size_t);
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t, const char*, unsigned);
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                        cudaEvent_t);
+cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t, cudaEvent_t*);
+cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t, cudaEvent_t);
+cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t, cudaEvent_t*);
+cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t);
+cudaError_t cudaUserObjectCreate(void**, void*, cudaHostFn_t, unsigned, unsigned);
+cudaError_t cudaUserObjectRetain(void*, unsigned);
+cudaError_t cudaUserObjectRelease(void*, unsigned);
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t, void*, unsigned, unsigned);
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t, void*, unsigned);
+cudaError_t cudaMemRangeGetAttribute(void*, size_t, int, const void*, size_t);
+cudaError_t cudaMemRangeGetAttributes(void**, size_t*, const int*, size_t, const void*, size_t);
+cudaError_t cudaMemPrefetchBatchAsync(void**, size_t*, size_t, cudaMemLocation*, size_t*, size_t,
+                                      unsigned long long, cudaStream_t);
+cudaError_t cudaMemcpyBatchAsync(void* const*, const void* const*, const size_t*, size_t, const void*,
+                                 const size_t*, size_t, cudaStream_t);
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t*, cudaMemLocation*, int);
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t*, const cudaChannelFormatDesc*, int);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, int*);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
 cudaError_t cudaEventCreate(cudaEvent_t*);
@@ -772,6 +810,158 @@ TEST_F(Cudart, AnUpdateOfAGraphSaysWhatHasChanged) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "Hi\n");
 }
 
+TEST_F(Cudart, AttributesOfStreamsAndNodesAreRemembered) {
+  constexpr int kCooperative = 2, kSynchronization = 3, kPriority = 8;
+  cudaStream_t first, second;
+  ASSERT_EQ(cudaStreamCreate(&first), 0);
+  ASSERT_EQ(cudaStreamCreate(&second), 0);
+  int value[16] = {7};
+  EXPECT_EQ(cudaStreamGetAttribute(first, kPriority, value), 0);
+  EXPECT_EQ(value[0], 0);
+  value[0] = -3;
+  EXPECT_EQ(cudaStreamSetAttribute(first, kPriority, value), 0);
+  value[0] = 2;
+  EXPECT_EQ(cudaStreamSetAttribute(first, kSynchronization, value), 0);
+  EXPECT_EQ(cudaStreamCopyAttributes(second, first), 0);
+  int priority = 0;
+  EXPECT_EQ(cudaStreamGetPriority(second, &priority), 0);
+  EXPECT_EQ(priority, -3);
+  value[0] = 0;
+  EXPECT_EQ(cudaStreamGetAttribute(second, kSynchronization, value), 0);
+  EXPECT_EQ(value[0], 2);
+  EXPECT_EQ(cudaStreamGetAttribute(second, kCooperative, value), error(Code::kInvalidValue));
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t a = nullptr, b = nullptr, empty = nullptr;
+  const cudaKernelNodeParams p{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
+  ASSERT_EQ(cudaGraphAddKernelNode(&a, graph, nullptr, 0, &p), 0);
+  ASSERT_EQ(cudaGraphAddKernelNode(&b, graph, nullptr, 0, &p), 0);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&empty, graph, nullptr, 0), 0);
+  value[0] = -1;
+  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(a, kPriority, value), 0);
+  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(a, kCooperative, value), 0);
+  EXPECT_EQ(cudaGraphKernelNodeCopyAttributes(b, a), 0);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(b, kCooperative, value), 0);
+  EXPECT_EQ(value[0], 1);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(b, kPriority, value), 0);
+  EXPECT_EQ(value[0], -1);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(empty, kPriority, value), error(Code::kInvalidValue));
+}
+
+TEST_F(Cudart, GraphsAreInstantiatedPrintedAndKeepObjects) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  cudaGraphNode_t a = nullptr, record = nullptr;
+  cudaEvent_t first, second, event = nullptr;
+  const cudaKernelNodeParams p{&count_stub, {3, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
+  ASSERT_EQ(cudaEventCreate(&first), 0);
+  ASSERT_EQ(cudaEventCreate(&second), 0);
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
+  ASSERT_EQ(cudaGraphAddKernelNode(&a, graph, nullptr, 0, &p), 0);
+  ASSERT_EQ(cudaGraphAddEventRecordNode(&record, graph, &a, 1, first), 0);
+  EXPECT_EQ(cudaGraphEventRecordNodeGetEvent(record, &event), 0);
+  EXPECT_EQ(event, first);
+  EXPECT_EQ(cudaGraphEventWaitNodeGetEvent(record, &event), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaGraphEventRecordNodeSetEvent(record, second), 0);
+  EXPECT_EQ(cudaGraphEventRecordNodeGetEvent(record, &event), 0);
+  EXPECT_EQ(event, second);
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "graph.dot";
+  EXPECT_EQ(cudaGraphDebugDotPrint(graph, file.c_str(), 0), 0);
+  std::ifstream in(file);
+  const std::string dot((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(dot.find("digraph dot {"), 0u) << dot;
+  EXPECT_NE(dot.find("count\\ngrid 3,1,1"), std::string::npos) << dot;
+  EXPECT_NE(dot.find("\"graph_0_node_0\" -> \"graph_0_node_1\""), std::string::npos) << dot;
+  std::filesystem::remove(file);
+  EXPECT_EQ(cudaGraphDebugDotPrint(graph, "/no/such/folder/graph.dot", 0), error(Code::kInvalidValue));
+  // An object lives as long as the program, a graph or an executable graph refers to it.
+  static int destroyed;
+  destroyed = 0;
+  int data = 1;
+  void* object = nullptr;
+  const auto destroy = [](void* of) { destroyed += *static_cast<int*>(of); };
+  EXPECT_EQ(cudaUserObjectCreate(&object, &data, destroy, 1, 0), error(Code::kInvalidValue));
+  ASSERT_EQ(cudaUserObjectCreate(&object, &data, destroy, 1, 1), 0);
+  EXPECT_EQ(cudaUserObjectRetain(object, 2), 0);
+  EXPECT_EQ(cudaUserObjectRelease(object, 2), 0);
+  EXPECT_EQ(cudaUserObjectRelease(object, 2), error(Code::kInvalidValue));
+  ASSERT_EQ(cudaGraphRetainUserObject(graph, object, 1, 1), 0);
+  EXPECT_EQ(cudaUserObjectRelease(object, 1), error(Code::kInvalidValue));  // the graph has it
+  InstantiateParameters parameters{0, nullptr, nullptr, 9};
+  ASSERT_EQ(cudaGraphInstantiateWithParams(&executable, graph, &parameters), 0);
+  EXPECT_EQ(parameters.result, 0);
+  EXPECT_EQ(cudaGraphReleaseUserObject(graph, object, 1), 0);
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_EQ(cudaGraphExecEventRecordNodeSetEvent(executable, record, first), 0);
+  EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, first), 0);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, second, second), error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
+  EXPECT_EQ(destroyed, 1);
+  // A circle has no order.
+  ASSERT_EQ(cudaGraphAddDependencies(graph, &record, &a, nullptr, 1), 0);
+  EXPECT_EQ(cudaGraphInstantiateWithParams(&executable, graph, &parameters), error(Code::kInvalidValue));
+  EXPECT_EQ(parameters.result, 2);
+}
+
+TEST_F(Cudart, BatchesAndAdvice) {
+  constexpr int kOnDevice = 1, kInvalidDevice = -2;
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 4096, 1), 0);
+  const auto asked = [&](int attribute) {
+    int value = 99;
+    EXPECT_EQ(cudaMemRangeGetAttribute(&value, 4, attribute, managed, 4096), 0);
+    return value;
+  };
+  EXPECT_EQ(asked(1), 0);
+  EXPECT_EQ(asked(2), kInvalidDevice);
+  EXPECT_EQ(cudaMemAdvise(managed, 4096, 1, {kOnDevice, 0}), 0);
+  EXPECT_EQ(cudaMemAdvise(managed, 4096, 3, {kOnDevice, 0}), 0);
+  EXPECT_EQ(cudaMemAdvise(managed, 4096, 5, {kOnDevice, 0}), 0);
+  EXPECT_EQ(cudaMemAdvise(managed, 4096, 9, {kOnDevice, 0}), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemAdvise(managed, 4097, 1, {kOnDevice, 0}), error(Code::kInvalidValue));
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  size_t bytes = 4096, first_of = 0;
+  cudaMemLocation location{kOnDevice, 0};
+  EXPECT_EQ(cudaMemPrefetchBatchAsync(&managed, &bytes, 1, &location, &first_of, 1, 0, stream), 0);
+  EXPECT_EQ(asked(1), 1);
+  EXPECT_EQ(asked(2), 0);
+  EXPECT_EQ(asked(4), 0);
+  int read_mostly = 0, accessed[2] = {9, 9};
+  void* data[] = {&read_mostly, accessed};
+  size_t data_bytes[] = {4, 8};
+  const int attributes[] = {1, 3};
+  EXPECT_EQ(cudaMemRangeGetAttributes(data, data_bytes, attributes, 2, managed, 4096), 0);
+  EXPECT_EQ(read_mostly, 1);
+  EXPECT_EQ(accessed[0], 0);
+  EXPECT_EQ(accessed[1], kInvalidDevice);
+  EXPECT_EQ(cudaFree(managed), 0);
+  // Two copies at once, one to the device and one inside it
+  float* const x = device_floats({1, 2});
+  float* const y = device_floats({0, 0});
+  const std::vector<float> seven{7};
+  void* const to[] = {x, y};
+  const void* const from[] = {seven.data(), x + 1};
+  const size_t sizes[] = {4, 4};
+  ASSERT_EQ(cudaMemcpyBatchAsync(to, from, sizes, 2, nullptr, nullptr, 0, stream), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  EXPECT_EQ(host_floats(x, 2), (std::vector<float>{7, 2}));
+  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{2, 0}));
+  const size_t too_much[] = {4, 4096};
+  EXPECT_EQ(cudaMemcpyBatchAsync(to, from, too_much, 2, nullptr, nullptr, 0, stream),
+            error(Code::kInvalidValue));
+  cudaMemPool_t of_location = nullptr, standard = nullptr;
+  EXPECT_EQ(cudaMemGetDefaultMemPool(&of_location, &location, 1), 0);
+  EXPECT_EQ(cudaDeviceGetDefaultMemPool(&standard, 0), 0);
+  EXPECT_EQ(of_location, standard);
+  size_t width = 0;
+  const cudaChannelFormatDesc format{32, 0, 0, 0, 2};
+  EXPECT_EQ(cudaDeviceGetTexture1DLinearMaxWidth(&width, &format, 0), 0);
+  EXPECT_GE(width, size_t{1} << 27);
+}
+
 /// What kernels have printed comes out where the manual says so.
 void expect_greeting(cudaError_t (*wait)()) {
   testing::internal::CaptureStdout();
@@ -796,6 +986,29 @@ TEST_F(Cudart, FunctionsOfTheDriverAreFoundByName) {
   EXPECT_EQ(function, nullptr);
   EXPECT_EQ(cudaGetDriverEntryPointByVersion(nullptr, &function, 12000, 0, &status),
             error(Code::kInvalidValue));
+}
+
+TEST_F(Cudart, AStreamThatIsCapturedTakesWhatTheDriverSubmits) {
+  void *fill = nullptr, *launch = nullptr;
+  int status = -1;
+  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuMemsetD32Async", &fill, 12000, 0, &status), 0);
+  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphLaunch", &launch, 12000, 0, &status), 0);
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  float* const y = device_floats({1});
+  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(unsigned long long, unsigned, size_t, cudaStream_t)>(fill)(
+                reinterpret_cast<unsigned long long>(y), 0x40400000, 1, stream),
+            0);
+  ASSERT_EQ(scale(y, 2, 1, stream), 0);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+  EXPECT_EQ(host_floats(y, 1), std::vector<float>{1});
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(cudaGraphExec_t, cudaStream_t)>(launch)(executable, stream), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  EXPECT_EQ(host_floats(y, 1), std::vector<float>{6});
 }
 
 TEST_F(Cudart, TwoThreadsOnTwoStreams) {

@@ -167,6 +167,16 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, int which, int numb
     *value = device_attribute(device.machine(), which);
   });
 }
+GPUSIM_EXPORT cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* elements,
+                                                               const cudaChannelFormatDesc* format,
+                                                               int number) {
+  return call([&](Device& device) {
+    constexpr int kMaxTexture1DLinear = 69;
+    require(elements != nullptr && format != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *elements = static_cast<size_t>(device_attribute(device.machine(), kMaxTexture1DLinear));
+  });
+}
 GPUSIM_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int number) {
   return call([&](Device&) {
     require(text != nullptr && length > static_cast<int>(std::strlen(kPciBusId)));

@@ -88,6 +88,7 @@ void forget(cudaGraphExec_t executable) { executables().erase(&executable_of(exe
 std::shared_ptr<Graph> copy_of(const Graph& graph) {
   auto made = std::make_shared<Graph>();
   made->conditions = graph.conditions;
+  made->user_objects = graph.user_objects;
   std::map<const Node*, Node*> to;
   for (const auto& node : graph.nodes) {
     auto same = std::make_unique<Node>(*node);

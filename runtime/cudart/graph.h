@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -40,6 +41,7 @@ struct Node {
   uint32_t shared = 0;
   bool cooperative = false;
   std::optional<Size3> cluster;
+  AttributeValues attributes;  ///< that change nothing
   std::vector<std::byte> parameters;
   mutable std::vector<void*> argument_pointers;  ///< into `parameters`, for who asks
   // Others
@@ -60,13 +62,27 @@ struct Node {
   mutable std::vector<cudaGraph_t> body_handles;  ///< for who asks
 };
 
+/// Something of the program's that is destroyed when nobody refers to it any more.
+class UserObject {
+ public:
+  UserObject(void* data, cudaHostFn_t destroy) : data_(data), destroy_(destroy) {}
+  ~UserObject() { destroy_(data_); }
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+
+ private:
+  void* data_;
+  cudaHostFn_t destroy_;
+};
+
 struct Graph {
   // Of one that can be launched
   unsigned long long flags = 0;
   std::weak_ptr<const Graph> source;
   std::vector<std::unique_ptr<Node>> nodes;
-  std::vector<std::shared_ptr<Condition>> conditions;  ///< whose handles were made for this graph
-  bool is_body = false;                                ///< of a conditional node
+  std::vector<std::shared_ptr<Condition>> conditions;            ///< whose handles were made for this graph
+  std::map<std::shared_ptr<UserObject>, uint64_t> user_objects;  ///< and how often the graph refers to each
+  bool is_body = false;                                          ///< of a conditional node
   Node& add(Node::Type type, const cudaGraphNode_t* after, size_t count);
   [[nodiscard]] bool has(const Node* node) const;
   /// Nodes so that each comes after those that it waits for. Throws if they wait for each other.

@@ -42,6 +42,28 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
   });
 }
 
+#if GPUSIM_CUDART >= 12
+struct InstantiateParameters {
+  unsigned long long flags;
+  cudaStream_t upload_stream;
+  cudaGraphNode_t error_node;
+  int result;
+};
+
+cudaError_t instantiate_with(cudaGraphExec_t* executable, cudaGraph_t graph, InstantiateParameters* p) {
+  // cudaGraphInstantiateResult
+  constexpr int kDone = 0, kError = 1, kInvalidStructure = 2;
+  if (p == nullptr) return returned(Failure(Code::kInvalidValue));
+  p->error_node = nullptr;
+  p->result = kInvalidStructure;
+  cudaError_t error = call([&](Device&) { (void)graph_of(graph).in_order(); });
+  if (error != 0) return error;
+  error = instantiate(executable, graph, p->flags);
+  p->result = error == 0 ? kDone : kError;
+  return error;
+}
+#endif
+
 }  // namespace
 
 GPUSIM_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
@@ -87,6 +109,16 @@ GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executa
                                                         unsigned long long flags) {
   return instantiate(executable, graph, flags);
 }
+#if GPUSIM_CUDART >= 12
+GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                         InstantiateParameters* p) {
+  return instantiate_with(executable, graph, p);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                              InstantiateParameters* p) {
+  return instantiate_with(executable, graph, p);
+}
+#endif
 GPUSIM_EXPORT cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
   return call([&](Device&) {
     require(flags != nullptr);

@@ -324,6 +324,51 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaG
   return add_node(node, graph, after, count, Node::Type::kWait,
                   [&](Device& device, Graph&, Node& n) { n.event = &event_of(device, event); });
 }
+namespace {
+cudaError_t get_event(cudaGraphNode_t node, cudaEvent_t* event, Node::Type type) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(event != nullptr && n.type == type);
+    *event = reinterpret_cast<cudaEvent_t>(n.event);
+  });
+}
+cudaError_t set_event(cudaGraphNode_t node, cudaEvent_t event, Node::Type type) {
+  return call([&](Device& device) {
+    Node& n = node_of(node);
+    require(n.type == type);
+    n.event = &event_of(device, event);
+  });
+}
+cudaError_t set_event(cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event, Node::Type type) {
+  return call([&](Device& device) {
+    Node& n = node_in(executable_of(executable), node);
+    require(n.type == type);
+    Event& e = event_of(device, event);
+    device.synchronize();
+    n.event = &e;
+  });
+}
+}  // namespace
+GPUSIM_EXPORT cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return get_event(node, event, Node::Type::kRecord);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return set_event(node, event, Node::Type::kRecord);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t executable,
+                                                               cudaGraphNode_t node, cudaEvent_t event) {
+  return set_event(executable, node, event, Node::Type::kRecord);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return get_event(node, event, Node::Type::kWait);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return set_event(node, event, Node::Type::kWait);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                             cudaEvent_t event) {
+  return set_event(executable, node, event, Node::Type::kWait);
+}
 GPUSIM_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
   return call([&](Device&) {
     Node& n = node_of(node);

@@ -1,5 +1,6 @@
 // Allocation: device, pinned, mapped and managed memory, arrays.
 #include <algorithm>
+#include <map>
 
 #include "runtime/cudart/api.h"
 
@@ -52,6 +53,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
     device.synchronize();
     require(device.release(pointer));
     forget_piece_of_pool(pointer);
+    forget_advice(pointer);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -142,48 +144,170 @@ GPUSIM_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, con
   });
 }
 
-// Advice about managed memory changes nothing: its pages are everywhere.
+// Advice about managed memory changes nothing, for its pages are everywhere. It is remembered for the
+// questions about it, of each allocation as a whole.
 namespace {
-cudaError_t advise(const void* pointer, size_t bytes) {
+
+constexpr int kNoDevice = -2, kNowhere = 0, kOnDevice = 1;
+
+struct Advice {
+  bool read_mostly = false, accessed = false;
+  cudaMemLocation preferred{kNowhere, kNoDevice}, prefetched{kNowhere, kNoDevice};
+};
+std::map<uint64_t, Advice>& advice() {
+  static auto& all = common_state<std::map<uint64_t, Advice>>("advice");
+  return all;
+}
+
+/// The allocation of managed memory in which the range lies.
+uint64_t managed_at(const Device& device, const void* pointer, size_t bytes) {
+  require(pointer != nullptr && bytes != 0);
+  const PointerKind kind = device.pointer_kind(pointer);
+  require(kind.memory == PointerKind::Memory::kManaged);
+  require(bytes <= kind.base + kind.bytes - reinterpret_cast<uint64_t>(pointer));
+  return kind.base;
+}
+
+cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation where) {
   return call([&](Device& device) {
-    require(pointer != nullptr && bytes != 0);
-    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+    Advice& a = advice()[managed_at(device, pointer, bytes)];
+    switch (what) {
+      case 1:
+      case 2:
+        a.read_mostly = what == 1;
+        return;
+      case 3:
+        a.preferred = where;
+        return;
+      case 4:
+        a.preferred = Advice().preferred;
+        return;
+      case 5:
+      case 6:
+        a.accessed = what == 5;
+        return;
+      default:
+        throw Failure(Code::kInvalidValue);
+    }
   });
 }
-cudaError_t prefetch(const void* pointer, size_t bytes, cudaStream_t stream, Default null) {
+void prefetch(const Device& device, const void* pointer, size_t bytes, cudaMemLocation where) {
+  advice()[managed_at(device, pointer, bytes)].prefetched = where;
+}
+cudaError_t prefetch(const void* pointer, size_t bytes, cudaMemLocation where, cudaStream_t stream,
+                     Default null) {
   return call([&](Device& device) {
     (void)stream_of(device, stream, null);
-    require(pointer != nullptr && bytes != 0);
-    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+    prefetch(device, pointer, bytes, where);
+  });
+}
+
+void write_attribute(const Advice& a, int attribute, void* data, size_t bytes) {
+  require(data != nullptr && bytes != 0 && bytes % sizeof(int) == 0);
+  int* const values = static_cast<int*>(data);
+  constexpr int kReadMostly = 1, kAccessedBy = 3, kLast = 8;
+  require(attribute >= kReadMostly && attribute <= kLast);
+  if (attribute == kAccessedBy) {
+    std::fill_n(values, bytes / sizeof(int), kNoDevice);
+    if (a.accessed) values[0] = 0;
+    return;
+  }
+  require(bytes == sizeof(int));
+  // Of 2 and 4, the host is -1.
+  const auto device_of = [](cudaMemLocation l) {
+    return l.type == kOnDevice || l.type == kNowhere ? l.id : -1;
+  };
+  const int answers[] = {a.read_mostly,           device_of(a.preferred), 0,
+                         device_of(a.prefetched), a.preferred.type,       a.preferred.id,
+                         a.prefetched.type,       a.prefetched.id};
+  values[0] = answers[attribute - 1];
+}
+
+#if GPUSIM_CUDART < 13
+/// Devices by their numbers; -1 is the host.
+cudaMemLocation location_of(int device) {
+  constexpr int kOnHost = 2;
+  return device == -1 ? cudaMemLocation{kOnHost, 0} : cudaMemLocation{kOnDevice, device};
+}
+#endif
+
+}  // namespace
+void forget_advice(const void* pointer) { advice().erase(reinterpret_cast<uint64_t>(pointer)); }
+
+GPUSIM_EXPORT cudaError_t cudaMemRangeGetAttribute(void* data, size_t data_bytes, int attribute,
+                                                   const void* pointer, size_t bytes) {
+  return call([&](Device& device) {
+    write_attribute(advice()[managed_at(device, pointer, bytes)], attribute, data, data_bytes);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemRangeGetAttributes(void** data, size_t* data_bytes, const int* attributes,
+                                                    size_t count, const void* pointer, size_t bytes) {
+  return call([&](Device& device) {
+    require(data != nullptr && data_bytes != nullptr && attributes != nullptr && count != 0);
+    const Advice& a = advice()[managed_at(device, pointer, bytes)];
+    for (size_t i = 0; i < count; ++i) write_attribute(a, attributes[i], data[i], data_bytes[i]);
+  });
+}
+#if GPUSIM_CUDART >= 13
+GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int what, cudaMemLocation where) {
+  return advise(p, bytes, what, where);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation where, unsigned,
+                                               cudaStream_t stream) {
+  return prefetch(p, bytes, where, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, cudaMemLocation where,
+                                                    unsigned, cudaStream_t stream) {
+  return prefetch(p, bytes, where, stream, Default::kThread);
+}
+namespace {
+/// Location `i` holds from the range on that `first[i]` numbers.
+cudaError_t prefetch_batch(void** pointers, const size_t* bytes, size_t count,
+                           const cudaMemLocation* locations, const size_t* first, size_t location_count,
+                           unsigned long long flags, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    (void)stream_of(device, stream, null);
+    require(pointers != nullptr && bytes != nullptr && count != 0 && flags == 0);
+    require(locations != nullptr && first != nullptr && location_count != 0 && first[0] == 0);
+    size_t location = 0;
+    for (size_t i = 0; i < count; ++i) {
+      while (location + 1 < location_count && first[location + 1] <= i) ++location;
+      prefetch(device, pointers[i], bytes[i], locations[location]);
+    }
   });
 }
 }  // namespace
-#if GPUSIM_CUDART >= 13
-GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int, cudaMemLocation) {
-  return advise(p, bytes);
-}
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation, unsigned,
-                                               cudaStream_t stream) {
-  return prefetch(p, bytes, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, cudaMemLocation, unsigned,
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchBatchAsync(void** pointers, size_t* bytes, size_t count,
+                                                    cudaMemLocation* locations, size_t* first,
+                                                    size_t location_count, unsigned long long flags,
                                                     cudaStream_t stream) {
-  return prefetch(p, bytes, stream, Default::kThread);
+  return prefetch_batch(pointers, bytes, count, locations, first, location_count, flags, stream,
+                        Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchBatchAsync_ptsz(void** pointers, size_t* bytes, size_t count,
+                                                         cudaMemLocation* locations, size_t* first,
+                                                         size_t location_count, unsigned long long flags,
+                                                         cudaStream_t stream) {
+  return prefetch_batch(pointers, bytes, count, locations, first, location_count, flags, stream,
+                        Default::kThread);
 }
 #else
-GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int, int) { return advise(p, bytes); }
-GPUSIM_EXPORT cudaError_t cudaMemAdvise_v2(const void* p, size_t bytes, int, cudaMemLocation) {
-  return advise(p, bytes);
+GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int what, int device) {
+  return advise(p, bytes, what, location_of(device));
 }
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int, cudaStream_t stream) {
-  return prefetch(p, bytes, stream, Default::kLegacy);
+GPUSIM_EXPORT cudaError_t cudaMemAdvise_v2(const void* p, size_t bytes, int what, cudaMemLocation where) {
+  return advise(p, bytes, what, where);
 }
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, int, cudaStream_t stream) {
-  return prefetch(p, bytes, stream, Default::kThread);
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int device, cudaStream_t stream) {
+  return prefetch(p, bytes, location_of(device), stream, Default::kLegacy);
 }
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, cudaMemLocation, unsigned,
-                                                  cudaStream_t stream) {
-  return prefetch(p, bytes, stream, Default::kLegacy);
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, int device,
+                                                    cudaStream_t stream) {
+  return prefetch(p, bytes, location_of(device), stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, cudaMemLocation where,
+                                                  unsigned, cudaStream_t stream) {
+  return prefetch(p, bytes, where, stream, Default::kLegacy);
 }
 #endif
 GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t, unsigned) {

@@ -139,6 +139,17 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int n
     *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard);
   });
 }
+#if GPUSIM_CUDART >= 13
+GPUSIM_EXPORT cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location, int type) {
+  return call([&](Device&) {
+    constexpr int kPinned = 1, kOnDevice = 1;
+    require(pool != nullptr && location != nullptr);
+    require(location->type == kOnDevice && type == kPinned, Code::kNotSupported);
+    require(location->id == 0, Code::kInvalidDevice);
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard);
+  });
+}
+#endif
 GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
   return call([&](Device&) {
     require(pool != nullptr);

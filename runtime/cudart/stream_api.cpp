@@ -143,14 +143,6 @@ GPUSIM_ASK_STREAM(cudaStreamGetPriority, int, s.priority)
 GPUSIM_ASK_STREAM(cudaStreamGetId, unsigned long long, s.number)
 GPUSIM_ASK_STREAM(cudaStreamGetDevice, int, 0)
 
-// Attributes of streams are about caching and priorities, and change nothing.
-GPUSIM_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, int, const void* value) {
-  return ask_stream(stream, Default::kLegacy, [&](Stream&) { require(value != nullptr); });
-}
-GPUSIM_EXPORT cudaError_t cudaStreamSetAttribute_ptsz(cudaStream_t stream, int, const void* value) {
-  return ask_stream(stream, Default::kThread, [&](Stream&) { require(value != nullptr); });
-}
-
 // Events
 
 GPUSIM_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {

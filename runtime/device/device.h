@@ -126,12 +126,17 @@ class Kernel {
   uint64_t stack_ = 0;                          ///< limit for which the image was made
 };
 
+/// Attributes of launches that programs set for streams and for nodes of graphs, by their numbers.
+using AttributeValue = std::array<std::byte, 64>;
+using AttributeValues = std::map<int, AttributeValue>;
+
 class Stream {
  public:
   uint32_t number = 0;   ///< 0: the legacy default stream
   bool blocking = true;  ///< waits for the legacy default stream, and it for this one
   int priority = 0;
   unsigned flags = 0;
+  AttributeValues attributes;  ///< that change nothing
   // Of a timed run: the work submitted so far.
   uint64_t last_work = 0;       ///< number of the last; 0: none
   std::vector<uint64_t> waits;  ///< work that what is submitted next waits for

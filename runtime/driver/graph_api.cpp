@@ -101,6 +101,9 @@ GPUSIM_SAME(cuGraphGetNodes, cudaGraphGetNodes, (CUgraph graph, CUgraphNode* nod
 GPUSIM_SAME(cuGraphGetRootNodes, cudaGraphGetRootNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count),
             (graph, nodes, count))
 
+GPUSIM_SAME(cuGraphDebugDotPrint, cudaGraphDebugDotPrint, (CUgraph graph, const char* path, unsigned flags),
+            (graph, path, flags))
+
 // Edges: since CUDA 13 with data, which all have the same.
 #define GPUSIM_EDGES(name, runtime_name, first, second, first_type, second_type, data_type, count_type) \
   GPUSIM_EXPORT cudaError_t runtime_name(first_type first, second_type second, data_type edges,         \
@@ -152,6 +155,39 @@ GPUSIM_SAME(cuGraphAddEventRecordNode, cudaGraphAddEventRecordNode,
 GPUSIM_SAME(cuGraphAddEventWaitNode, cudaGraphAddEventWaitNode,
             (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUevent event),
             (node, graph, after, count, event))
+GPUSIM_SAME(cuGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent,
+            (CUgraphNode node, CUevent* event), (node, event))
+GPUSIM_SAME(cuGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent,
+            (CUgraphNode node, CUevent event), (node, event))
+GPUSIM_SAME(cuGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent,
+            (CUgraphExec executable, CUgraphNode node, CUevent event), (executable, node, event))
+GPUSIM_SAME(cuGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent, (CUgraphNode node, CUevent* event),
+            (node, event))
+GPUSIM_SAME(cuGraphEventWaitNodeSetEvent, cudaGraphEventWaitNodeSetEvent, (CUgraphNode node, CUevent event),
+            (node, event))
+GPUSIM_SAME(cuGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
+            (CUgraphExec executable, CUgraphNode node, CUevent event), (executable, node, event))
+GPUSIM_SAME(cuGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute,
+            (CUgraphNode node, int attribute, void* value), (node, attribute, value))
+GPUSIM_SAME(cuGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute,
+            (CUgraphNode node, int attribute, const void* value), (node, attribute, value))
+GPUSIM_SAME(cuGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes,
+            (CUgraphNode to, CUgraphNode from), (to, from))
+
+// Objects of the program
+GPUSIM_SAME(cuUserObjectCreate, cudaUserObjectCreate,
+            (cudart::UserObject * *object, void* data, cudaHostFn_t destroy, unsigned count, unsigned flags),
+            (object, data, destroy, count, flags))
+GPUSIM_SAME(cuUserObjectRetain, cudaUserObjectRetain, (cudart::UserObject * object, unsigned count),
+            (object, count))
+GPUSIM_SAME(cuUserObjectRelease, cudaUserObjectRelease, (cudart::UserObject * object, unsigned count),
+            (object, count))
+GPUSIM_SAME(cuGraphRetainUserObject, cudaGraphRetainUserObject,
+            (CUgraph graph, cudart::UserObject* object, unsigned count, unsigned flags),
+            (graph, object, count, flags))
+GPUSIM_SAME(cuGraphReleaseUserObject, cudaGraphReleaseUserObject,
+            (CUgraph graph, cudart::UserObject* object, unsigned count), (graph, object, count))
+
 GPUSIM_SAME(cuGraphAddHostNode, cudaGraphAddHostNode,
             (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,
              const cudaHostNodeParams* p),

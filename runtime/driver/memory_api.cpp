@@ -191,9 +191,22 @@ GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* me
 namespace {
 cudaMemLocation location_of(CUdevice device) {
   constexpr int kOnDevice = 1;
-  return {kOnDevice, device};
+  constexpr int kOnHost = 2, kHost = -1;  // CU_DEVICE_CPU
+  return device == kHost ? cudaMemLocation{kOnHost, 0} : cudaMemLocation{kOnDevice, device};
 }
 }  // namespace
+GPUSIM_EXPORT cudaError_t cudaMemRangeGetAttribute(void* data, size_t data_bytes, int attribute,
+                                                   const void* memory, size_t bytes);
+GPUSIM_DRIVER cuMemRangeGetAttribute(void* data, size_t data_bytes, int attribute, CUdeviceptr address,
+                                     size_t bytes) {
+  return cudaMemRangeGetAttribute(data, data_bytes, attribute, pointer(address), bytes);
+}
+GPUSIM_EXPORT cudaError_t cudaMemRangeGetAttributes(void** data, size_t* data_bytes, const int* attributes,
+                                                    size_t count, const void* memory, size_t bytes);
+GPUSIM_DRIVER cuMemRangeGetAttributes(void** data, size_t* data_bytes, const int* attributes, size_t count,
+                                      CUdeviceptr address, size_t bytes) {
+  return cudaMemRangeGetAttributes(data, data_bytes, attributes, count, pointer(address), bytes);
+}
 GPUSIM_DRIVER cuMemAdvise_v2(CUdeviceptr address, size_t bytes, int advice, cudaMemLocation where) {
   return cudaMemAdvise(pointer(address), bytes, advice, where);
 }

@@ -30,6 +30,12 @@ GPUSIM_SAME_STREAM(cuStreamGetId, cudaStreamGetId, (CUstream stream, unsigned lo
                    (stream, value))
 GPUSIM_SAME_STREAM(cuStreamGetDevice, cudaStreamGetDevice, (CUstream stream, int* value), (stream, value))
 
+GPUSIM_SAME_STREAM(cuStreamGetAttribute, cudaStreamGetAttribute,
+                   (CUstream stream, int attribute, void* value), (stream, attribute, value))
+GPUSIM_SAME_STREAM(cuStreamSetAttribute, cudaStreamSetAttribute,
+                   (CUstream stream, int attribute, const void* value), (stream, attribute, value))
+GPUSIM_SAME_STREAM(cuStreamCopyAttributes, cudaStreamCopyAttributes, (CUstream to, CUstream from), (to, from))
+
 GPUSIM_SAME(cuEventCreate, cudaEventCreateWithFlags, (CUevent * event, unsigned flags), (event, flags))
 GPUSIM_SAME(cuEventDestroy_v2, cudaEventDestroy, (CUevent event), (event))
 GPUSIM_SAME_STREAM(cuEventRecord, cudaEventRecord, (CUevent event, CUstream stream), (event, stream))
