@@ -139,6 +139,14 @@ struct UpdateResult {
   cudaGraphNode_t error_node, error_from;
 };
 
+/// cudaGraphInstantiateParams
+struct InstantiateParameters {
+  unsigned long long flags;
+  cudaStream_t upload_stream;
+  cudaGraphNode_t error_node;
+  int result;
+};
+
 // Capture
 /// As cudaStreamCaptureMode numbers them.
 enum class CaptureMode : int { kGlobal = 0, kThreadLocal = 1, kRelaxed = 2 };

@@ -43,13 +43,6 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
 }
 
 #if GPUSIM_CUDART >= 12
-struct InstantiateParameters {
-  unsigned long long flags;
-  cudaStream_t upload_stream;
-  cudaGraphNode_t error_node;
-  int result;
-};
-
 cudaError_t instantiate_with(cudaGraphExec_t* executable, cudaGraph_t graph, InstantiateParameters* p) {
   // cudaGraphInstantiateResult
   constexpr int kDone = 0, kError = 1, kInvalidStructure = 2;

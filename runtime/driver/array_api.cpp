@@ -322,6 +322,43 @@ GPUSIM_DRIVER cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void* from, 
 GPUSIM_DRIVER cuMemcpyAtoHAsync_v2(void* to, CUarray from, size_t offset, size_t bytes, CUstream stream) {
   return copy_row(on_host(to), in_array(from, offset), bytes, stream, false);
 }
+GPUSIM_DRIVER cuMemcpy2D_v2_ptds(const Copy2d* p) { return copy_2d(p, kPerThread, true); }
+GPUSIM_DRIVER cuMemcpy2DUnaligned_v2_ptds(const Copy2d* p) { return copy_2d(p, kPerThread, true); }
+GPUSIM_DRIVER cuMemcpy2DAsync_v2_ptsz(const Copy2d* p, CUstream stream) {
+  return copy_2d(p, per_thread(stream), false);
+}
+GPUSIM_DRIVER cuMemcpy3D_v2_ptds(const Copy3d* p) { return copy_3d(p, kPerThread, true); }
+GPUSIM_DRIVER cuMemcpy3DAsync_v2_ptsz(const Copy3d* p, CUstream stream) {
+  return copy_3d(p, per_thread(stream), false);
+}
+GPUSIM_DRIVER cuMemcpy3DPeer_ptds(const Copy3d* p) { return copy_3d(p, kPerThread, true); }
+GPUSIM_DRIVER cuMemcpy3DPeerAsync_ptsz(const Copy3d* p, CUstream stream) {
+  return copy_3d(p, per_thread(stream), false);
+}
+GPUSIM_DRIVER cuMemcpyDtoA_v2_ptds(CUarray to, size_t offset, CUdeviceptr from, size_t bytes) {
+  return copy_row(in_array(to, offset), on_device(from), bytes, kPerThread, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoD_v2_ptds(CUdeviceptr to, CUarray from, size_t offset, size_t bytes) {
+  return copy_row(on_device(to), in_array(from, offset), bytes, kPerThread, true);
+}
+GPUSIM_DRIVER cuMemcpyHtoA_v2_ptds(CUarray to, size_t offset, const void* from, size_t bytes) {
+  return copy_row(in_array(to, offset), on_host(from), bytes, kPerThread, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoH_v2_ptds(void* to, CUarray from, size_t offset, size_t bytes) {
+  return copy_row(on_host(to), in_array(from, offset), bytes, kPerThread, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoA_v2_ptds(CUarray to, size_t to_offset, CUarray from, size_t from_offset,
+                                   size_t bytes) {
+  return copy_row(in_array(to, to_offset), in_array(from, from_offset), bytes, kPerThread, true);
+}
+GPUSIM_DRIVER cuMemcpyHtoAAsync_v2_ptsz(CUarray to, size_t offset, const void* from, size_t bytes,
+                                        CUstream stream) {
+  return copy_row(in_array(to, offset), on_host(from), bytes, per_thread(stream), false);
+}
+GPUSIM_DRIVER cuMemcpyAtoHAsync_v2_ptsz(void* to, CUarray from, size_t offset, size_t bytes,
+                                        CUstream stream) {
+  return copy_row(on_host(to), in_array(from, offset), bytes, per_thread(stream), false);
+}
 
 GPUSIM_DRIVER cuTexObjectCreate(unsigned long long* object, const ResourceDescriptor* resource,
                                 const TextureDescriptor* texture, const void* view) {

@@ -21,6 +21,10 @@ using cudart::require;
 /// The primary context of the one device.
 inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(uintptr_t{0x10});
 
+/// What a null stream means to programs with a default stream of each thread (functions with _ptds or _ptsz).
+inline const CUstream kPerThread = reinterpret_cast<CUstream>(uintptr_t{2});
+[[nodiscard]] inline CUstream per_thread(CUstream stream) { return stream == nullptr ? kPerThread : stream; }
+
 [[nodiscard]] inline std::byte* pointer(CUdeviceptr address) { return reinterpret_cast<std::byte*>(address); }
 /// Of a module that is unloaded: its texture references.
 void forget_references(const Module& module);

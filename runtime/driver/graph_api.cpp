@@ -86,6 +86,9 @@ GPUSIM_SAME(cuGraphExecDestroy, cudaGraphExecDestroy, (CUgraphExec executable), 
 GPUSIM_SAME_STREAM(cuGraphLaunch, cudaGraphLaunch, (CUgraphExec executable, CUstream stream),
                    (executable, stream))
 GPUSIM_SAME(cuGraphUpload, cudaGraphUpload, (CUgraphExec executable, CUstream stream), (executable, stream))
+GPUSIM_DRIVER cuGraphUpload_ptsz(CUgraphExec executable, CUstream stream) {
+  return cudaGraphUpload(executable, per_thread(stream));
+}
 GPUSIM_SAME(cuGraphExecUpdate_v2, cudaGraphExecUpdate,
             (CUgraphExec executable, CUgraph graph, cudart::UpdateResult* result),
             (executable, graph, result))
@@ -101,6 +104,9 @@ GPUSIM_SAME(cuGraphGetNodes, cudaGraphGetNodes, (CUgraph graph, CUgraphNode* nod
 GPUSIM_SAME(cuGraphGetRootNodes, cudaGraphGetRootNodes, (CUgraph graph, CUgraphNode* nodes, size_t* count),
             (graph, nodes, count))
 
+GPUSIM_SAME_STREAM(cuGraphInstantiateWithParams, cudaGraphInstantiateWithParams,
+                   (CUgraphExec * executable, CUgraph graph, cudart::InstantiateParameters* p),
+                   (executable, graph, p))
 GPUSIM_SAME(cuGraphDebugDotPrint, cudaGraphDebugDotPrint, (CUgraph graph, const char* path, unsigned flags),
             (graph, path, flags))
 

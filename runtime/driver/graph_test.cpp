@@ -69,6 +69,11 @@ int cuGraphAddHostNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, si
 int cuGraphAddDependencies_v2(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*, const void*,
                               size_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cuLaunchKernel_ptsz(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        cudaStream_t, void**, void**);
+int cuMemsetD32Async_ptsz(CUdeviceptr, unsigned, size_t, cudaStream_t);
+int cuMemcpyDtoH_v2_ptds(void*, CUdeviceptr, size_t);
+int cuStreamGetId_ptsz(cudaStream_t, unsigned long long*);
 int cuProfilerInitialize(const char*, const char*, int);
 }
 
@@ -226,6 +231,35 @@ TEST_F(DriverWork, AStreamWritesAndWaitsForValues) {
   EXPECT_EQ(*reinterpret_cast<uint32_t*>(word_), 108u);
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_ + 2, 0, kEqual), error(Code::kInvalidValue));
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 0, 9), error(Code::kInvalidValue));
+}
+
+TEST_F(DriverWork, ANullStreamIsTheThreadsForProgramsThatSayPerThread) {
+  unsigned long long of_thread = 0, legacy = 0;
+  EXPECT_EQ(cuStreamGetId_ptsz(nullptr, &of_thread), 0);
+  EXPECT_EQ(cuStreamGetId(nullptr, &legacy), 0);
+  EXPECT_NE(of_thread, legacy);
+  // The thread's stream can be captured, as the legacy default stream cannot.
+  constexpr auto kThreadsStream = 2;
+  cudaStream_t const thread = reinterpret_cast<cudaStream_t>(kThreadsStream);
+  uint32_t v = 3;
+  void* arguments[] = {&word_, &v};
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cuStreamBeginCapture_v2(thread, 0), 0);
+  EXPECT_EQ(cuMemsetD32Async_ptsz(word_, 1, 1, nullptr), 0);
+  EXPECT_EQ(cuLaunchKernel_ptsz(add_, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr), 0);
+  ASSERT_EQ(cuStreamEndCapture(thread, &graph), 0);
+  size_t count = 0;
+  EXPECT_EQ(cuGraphGetNodes(graph, nullptr, &count), 0);
+  EXPECT_EQ(count, 2u);
+  uint32_t present = 9;
+  EXPECT_EQ(cuMemcpyDtoH_v2_ptds(&present, word_, 4), 0);
+  EXPECT_EQ(present, 0u);
+  void* function = nullptr;
+  constexpr unsigned long long kPerThread = 2;
+  ASSERT_EQ(cuGetProcAddress_v2("cuLaunchKernel", &function, 13000, kPerThread, nullptr), 0);
+  EXPECT_EQ(function, reinterpret_cast<void*>(cuLaunchKernel_ptsz));
+  ASSERT_EQ(cuGetProcAddress_v2("cuInit", &function, 13000, kPerThread, nullptr), 0);
+  EXPECT_EQ(function, reinterpret_cast<void*>(cuInit));
 }
 
 TEST_F(DriverWork, WhatAStreamIs) {

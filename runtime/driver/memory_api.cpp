@@ -227,40 +227,49 @@ GPUSIM_DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice dev
 GPUSIM_DRIVER cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags) {
   return cudaStreamAttachMemAsync(stream, pointer(address), bytes, flags);
 }
+GPUSIM_DRIVER cuStreamAttachMemAsync_ptsz(CUstream stream, CUdeviceptr address, size_t bytes,
+                                          unsigned flags) {
+  return cudaStreamAttachMemAsync(per_thread(stream), pointer(address), bytes, flags);
+}
 
-#define GPUSIM_DRIVER_COPY(name, to_type, from_type, to_pointer, from_pointer, kind)        \
-  GPUSIM_DRIVER name##_v2(to_type to, from_type from, size_t bytes) {                       \
-    return copy(to_pointer, from_pointer, bytes, kind, nullptr, true);                      \
-  }                                                                                         \
-  GPUSIM_DRIVER name##Async_v2(to_type to, from_type from, size_t bytes, CUstream stream) { \
-    return copy(to_pointer, from_pointer, bytes, kind, stream, false);                      \
+#define GPUSIM_DRIVER_COPY(name, version, to_type, from_type, to_pointer, from_pointer, kind)            \
+  GPUSIM_DRIVER name##version(to_type to, from_type from, size_t bytes) {                                \
+    return copy(to_pointer, from_pointer, bytes, kind, nullptr, true);                                   \
+  }                                                                                                      \
+  GPUSIM_DRIVER name##version##_ptds(to_type to, from_type from, size_t bytes) {                         \
+    return copy(to_pointer, from_pointer, bytes, kind, kPerThread, true);                                \
+  }                                                                                                      \
+  GPUSIM_DRIVER name##Async##version(to_type to, from_type from, size_t bytes, CUstream stream) {        \
+    return copy(to_pointer, from_pointer, bytes, kind, stream, false);                                   \
+  }                                                                                                      \
+  GPUSIM_DRIVER name##Async##version##_ptsz(to_type to, from_type from, size_t bytes, CUstream stream) { \
+    return copy(to_pointer, from_pointer, bytes, kind, per_thread(stream), false);                       \
   }
-GPUSIM_DRIVER_COPY(cuMemcpyHtoD, CUdeviceptr, const void*, pointer(to), from, cudaMemcpyHostToDevice)
-GPUSIM_DRIVER_COPY(cuMemcpyDtoH, void*, CUdeviceptr, to, pointer(from), cudaMemcpyDeviceToHost)
-GPUSIM_DRIVER_COPY(cuMemcpyDtoD, CUdeviceptr, CUdeviceptr, pointer(to), pointer(from),
+GPUSIM_DRIVER_COPY(cuMemcpyHtoD, _v2, CUdeviceptr, const void*, pointer(to), from, cudaMemcpyHostToDevice)
+GPUSIM_DRIVER_COPY(cuMemcpyDtoH, _v2, void*, CUdeviceptr, to, pointer(from), cudaMemcpyDeviceToHost)
+GPUSIM_DRIVER_COPY(cuMemcpyDtoD, _v2, CUdeviceptr, CUdeviceptr, pointer(to), pointer(from),
                    cudaMemcpyDeviceToDevice)
-GPUSIM_DRIVER cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return copy(pointer(to), pointer(from), bytes, cudaMemcpyDefault, nullptr, true);
-}
-GPUSIM_DRIVER cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  return copy(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream, false);
-}
+GPUSIM_DRIVER_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr, pointer(to), pointer(from), cudaMemcpyDefault)
 
-#define GPUSIM_DRIVER_FILL(bits, type)                                                              \
-  GPUSIM_DRIVER cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                    \
-    return fill(to, 0, value, bits / 8, count, 1, nullptr, true);                                   \
-  }                                                                                                 \
-  GPUSIM_DRIVER cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream) { \
-    return fill(to, 0, value, bits / 8, count, 1, stream, false);                                   \
-  }                                                                                                 \
-  GPUSIM_DRIVER cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,      \
-                                       size_t height) {                                             \
-    return fill(to, pitch, value, bits / 8, width, height, nullptr, true);                          \
-  }                                                                                                 \
-  GPUSIM_DRIVER cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,    \
-                                         size_t height, CUstream stream) {                          \
-    return fill(to, pitch, value, bits / 8, width, height, stream, false);                          \
+#define GPUSIM_DRIVER_FILL_IN(bits, type, waits, waits_not, null, stream_of_call)                           \
+  GPUSIM_DRIVER cuMemsetD##bits##_v2##waits(CUdeviceptr to, type value, size_t count) {                     \
+    return fill(to, 0, value, bits / 8, count, 1, null, true);                                              \
+  }                                                                                                         \
+  GPUSIM_DRIVER cuMemsetD##bits##Async##waits_not(CUdeviceptr to, type value, size_t count,                 \
+                                                  CUstream stream) {                                        \
+    return fill(to, 0, value, bits / 8, count, 1, stream_of_call, false);                                   \
+  }                                                                                                         \
+  GPUSIM_DRIVER cuMemsetD2D##bits##_v2##waits(CUdeviceptr to, size_t pitch, type value, size_t width,       \
+                                              size_t height) {                                              \
+    return fill(to, pitch, value, bits / 8, width, height, null, true);                                     \
+  }                                                                                                         \
+  GPUSIM_DRIVER cuMemsetD2D##bits##Async##waits_not(CUdeviceptr to, size_t pitch, type value, size_t width, \
+                                                    size_t height, CUstream stream) {                       \
+    return fill(to, pitch, value, bits / 8, width, height, stream_of_call, false);                          \
   }
+#define GPUSIM_DRIVER_FILL(bits, type)                   \
+  GPUSIM_DRIVER_FILL_IN(bits, type, , , nullptr, stream) \
+  GPUSIM_DRIVER_FILL_IN(bits, type, _ptds, _ptsz, kPerThread, per_thread(stream))
 GPUSIM_DRIVER_FILL(8, unsigned char)
 GPUSIM_DRIVER_FILL(16, unsigned short)
 GPUSIM_DRIVER_FILL(32, unsigned)

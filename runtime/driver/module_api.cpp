@@ -318,6 +318,16 @@ GPUSIM_DRIVER cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, 
   r.cooperative = true;
   return launch(f, r, stream, parameters, nullptr);
 }
+GPUSIM_DRIVER cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                  unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                  void** parameters, void** extra) {
+  return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, per_thread(stream), parameters, extra);
+}
+GPUSIM_DRIVER cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                             unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                                             void** parameters) {
+  return cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, per_thread(stream), parameters);
+}
 struct LaunchConfiguration {
   unsigned grid[3], block[3], shared;
   CUstream stream;
@@ -335,6 +345,11 @@ LaunchRequest configured(const LaunchConfiguration& c) {
 GPUSIM_DRIVER cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction f, void** parameters, void** extra) {
   if (c == nullptr) return 1;
   return launch(f, configured(*c), c->stream, parameters, extra);
+}
+GPUSIM_DRIVER cuLaunchKernelEx_ptsz(const LaunchConfiguration* c, CUfunction f, void** parameters,
+                                    void** extra) {
+  if (c == nullptr) return 1;
+  return launch(f, configured(*c), per_thread(c->stream), parameters, extra);
 }
 GPUSIM_DRIVER cuOccupancyMaxActiveClusters(int* clusters, CUfunction f, const LaunchConfiguration* c) {
   return call([&](Device& device) {

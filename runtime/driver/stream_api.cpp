@@ -121,8 +121,13 @@ GPUSIM_DRIVER cuProfilerInitialize(const char*, const char*, int) { return 0; }
 GPUSIM_DRIVER cuProfilerStart() { return 0; }
 GPUSIM_DRIVER cuProfilerStop() { return 0; }
 
+namespace {
+constexpr unsigned long long kFunctionsPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+}  // namespace
+
 /// The newest form of a function, which is what a program of a current toolkit asks for.
-GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long, int* status) {
+GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long flags,
+                                  int* status) {
   if (name == nullptr || function == nullptr) return 1;
   static void* const self = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   *function = nullptr;
@@ -131,12 +136,21 @@ GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, unsign
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
     // Contexts with parameters are asked for by newer programs only; they take the form without.
     if (std::strcmp(name, "cuCtxCreate") == 0 && (suffix[1] == '3' || suffix[1] == '4')) continue;
-    *function = dlsym(self, (std::string(name) + suffix).c_str());
+    const std::string newest = std::string(name) + suffix;
+    if ((flags & kFunctionsPerThread) != 0)
+      for (const char* form : {"_ptsz", "_ptds"})
+        if (*function == nullptr) *function = dlsym(self, (newest + form).c_str());
+    if (*function == nullptr) *function = dlsym(self, newest.c_str());
     if (*function != nullptr) break;
   }
   if (status != nullptr) *status = *function == nullptr ? 1 : 0;
   if (*function == nullptr) std::fprintf(stderr, "gpusim: note: %s is not supported\n", name);
   return *function == nullptr && status == nullptr ? static_cast<int>(Code::kSymbolNotFound) : 0;
+}
+/// The same, with the functions for programs with a default stream of each thread where there are such.
+GPUSIM_DRIVER cuGetProcAddress_v2_ptsz(const char* name, void** function, int version,
+                                       unsigned long long flags, int* status) {
+  return cuGetProcAddress_v2(name, function, version, flags | kFunctionsPerThread, status);
 }
 GPUSIM_DRIVER cuGetProcAddress(const char* name, void** function, int version, unsigned long long flags) {
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
