@@ -714,7 +714,12 @@ TEST_F(Cudart, CallsThatCannotBeCapturedInvalidateTheCapture) {
   EXPECT_EQ(cudaMalloc(&p, 4), 0);
   expect_valid();
   int mode = kRelaxed;
-  ASSERT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+  // The mode is the same for both libraries.
+  void* exchange = nullptr;
+  int found = -1;
+  ASSERT_EQ(
+      cudaGetDriverEntryPointByVersion("cuThreadExchangeStreamCaptureMode", &exchange, 12000, 0, &found), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(int*)>(exchange)(&mode), 0);
   EXPECT_EQ(mode, kGlobal);
   begin(kGlobal);
   EXPECT_EQ(cudaMalloc(&p, 4), 0);
@@ -762,6 +767,21 @@ TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {
   float milliseconds = 0;
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before, after), 0);
   EXPECT_GT(milliseconds, 0);
+  EXPECT_EQ(cudaEventDestroy(after), 0);
+  EXPECT_EQ(cudaGraphLaunch(executable, stream), error(Code::kInvalidResourceHandle));
+  // What is destroyed while it is captured leaves nothing behind that a new event could be taken for.
+  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
+  for (int i = 0; i < 8; ++i) {
+    cudaEvent_t event = nullptr;
+    ASSERT_EQ(cudaEventCreate(&event), 0);
+    EXPECT_EQ(cudaStreamWaitEvent(stream, event, 0), 0);
+    ASSERT_EQ(cudaEventRecord(event, stream), 0);
+    ASSERT_EQ(cudaEventDestroy(event), 0);
+  }
+  cudaEvent_t fresh = nullptr;
+  ASSERT_EQ(cudaEventCreate(&fresh), 0);
+  EXPECT_EQ(cudaEventSynchronize(fresh), 0);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), 0);
 }
 
 TEST_F(Cudart, AnUpdateOfAGraphSaysWhatHasChanged) {

@@ -12,7 +12,8 @@ namespace {
 
 struct Captures {
   std::map<const Stream*, Capture> streams;
-  std::map<const Event*, Capture> events;  ///< recorded in streams that are captured
+  std::map<const Event*, Capture> events;        ///< recorded in streams that are captured
+  std::map<std::thread::id, CaptureMode> modes;  ///< of threads that have exchanged theirs
   uint64_t next = 1;
 };
 Captures& captures() {
@@ -24,7 +25,9 @@ Captures& captures() {
 
 namespace {
 
-thread_local CaptureMode mode_of_thread = CaptureMode::kGlobal;
+CaptureMode& mode_of_thread() {
+  return captures().modes.try_emplace(std::this_thread::get_id(), CaptureMode::kGlobal).first->second;
+}
 
 /// Whatever has become of the capture; null if the stream is not captured.
 Capture* any_capture_of(const Stream& stream) {
@@ -72,17 +75,21 @@ void refuse_while_anything_is_captured() {
 }
 
 void refuse_if_unsafe() {
-  if (mode_of_thread == CaptureMode::kRelaxed) return;
+  if (captures().streams.empty()) return;
+  const CaptureMode mode = mode_of_thread();
+  if (mode == CaptureMode::kRelaxed) return;
   bool refused = false;
   for (const auto& [stream, capture] : captures().streams) {
     CaptureSequence& s = *capture.sequence;
     const bool own = s.thread == std::this_thread::get_id();
     const bool disturbed = own ? s.mode != CaptureMode::kRelaxed
-                               : s.mode == CaptureMode::kGlobal && mode_of_thread == CaptureMode::kGlobal;
+                               : s.mode == CaptureMode::kGlobal && mode == CaptureMode::kGlobal;
     if (disturbed) s.invalidated = refused = true;
   }
   require(!refused, Code::kStreamCaptureUnsupported);
 }
+
+void forget_captured(const Event& event) { captures().events.erase(&event); }
 
 void end_capture(const Stream& stream) { captures().streams.erase(&stream); }
 
@@ -374,7 +381,7 @@ GPUSIM_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(int* mode) {
   return call([&](Device&) {
     require(mode != nullptr && *mode >= static_cast<int>(CaptureMode::kGlobal) &&
             *mode <= static_cast<int>(CaptureMode::kRelaxed));
-    *mode = static_cast<int>(std::exchange(mode_of_thread, static_cast<CaptureMode>(*mode)));
+    *mode = static_cast<int>(std::exchange(mode_of_thread(), static_cast<CaptureMode>(*mode)));
   });
 }
 

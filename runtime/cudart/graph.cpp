@@ -220,13 +220,13 @@ class GraphLaunch {
       case Node::Type::kHost:
         return submit(std::move(after), [&](Stream& s) { device_.host_function(node.host, s); });
       case Node::Type::kRecord:
-        return submit(std::move(after), [&](Stream& s) { device_.record(*node.event, s); });
+        return submit(std::move(after), [&](Stream& s) { device_.record(event_of(node), s); });
       case Node::Type::kGraph:
         return run(*node.child, after);
       case Node::Type::kConditional:
         return run_conditional(node, std::move(after));
       case Node::Type::kWait:
-        if (node.event->recorded && !node.event->reached) after.push_back(node.event->work);
+        if (event_of(node).recorded && !event_of(node).reached) after.push_back(event_of(node).work);
         return after;
       // take_memory_of_launch() has done it.
       case Node::Type::kFree:
@@ -235,6 +235,12 @@ class GraphLaunch {
         break;
     }
     return after;
+  }
+
+  /// The program may have destroyed it.
+  Event& event_of(const Node& node) {
+    require(device_.is_event(node.event), Code::kInvalidResourceHandle);
+    return *node.event;
   }
 
   /// The value decides what is submitted, so all that comes before is carried out first.

@@ -170,6 +170,8 @@ struct Capture {
 [[nodiscard]] Capture* capture_of(Device& device, const Stream& stream);
 /// A node of the stream that is captured.
 Node& captured(Capture& capture, Node::Type type);
+/// The event is about to be destroyed.
+void forget_captured(const Event& event);
 /// The stream is captured no more; what was captured is lost.
 void end_capture(const Stream& stream);
 

@@ -153,7 +153,11 @@ GPUSIM_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned 
 }
 GPUSIM_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 GPUSIM_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return call([&](Device& device) { device.remove_event(&event_of(device, event)); });
+  return call([&](Device& device) {
+    Event& e = event_of(device, event);
+    forget_captured(e);
+    device.remove_event(&e);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return call([&](Device& device) {

@@ -106,7 +106,7 @@ class DriverWork : public ::testing::Test {
   void SetUp() override {
     setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
     setenv("GPUSIM_QUIET", "1", 1);
-    setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), 0);
     ASSERT_EQ(cuStreamCreateWithPriority(&stream_, 1, -2), 0);
     ASSERT_EQ(cuModuleLoadData(&module_, kAdd), 0);
@@ -114,6 +114,7 @@ class DriverWork : public ::testing::Test {
     ASSERT_EQ(cuMemAlloc_v2(&word_, 8), 0);
     ASSERT_EQ(cuMemsetD32Async(word_, 0, 2, stream_), 0);
   }
+  [[nodiscard]] virtual bool functional() const { return true; }
   [[nodiscard]] uint64_t value() const {
     uint64_t v = 0;
     EXPECT_EQ(cuMemcpyDtoH_v2(&v, word_, 8), 0);
@@ -260,6 +261,19 @@ TEST_F(DriverWork, ANullStreamIsTheThreadsForProgramsThatSayPerThread) {
   EXPECT_EQ(function, reinterpret_cast<void*>(cuLaunchKernel_ptsz));
   ASSERT_EQ(cuGetProcAddress_v2("cuInit", &function, 13000, kPerThread, nullptr), 0);
   EXPECT_EQ(function, reinterpret_cast<void*>(cuInit));
+}
+
+class TimedDriverWork : public DriverWork {
+ protected:
+  [[nodiscard]] bool functional() const override { return false; }
+};
+
+TEST_F(TimedDriverWork, OnlyWhatIsSubmittedBeforeIsWaitedFor) {
+  constexpr unsigned kEqual = 1;
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream_, word_, 8, 0), 0);
+  EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 8, kEqual), 0);
+  EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 9, kEqual), error(Code::kNotSupported));
+  EXPECT_EQ(value(), 8u);
 }
 
 TEST_F(DriverWork, WhatAStreamIs) {
