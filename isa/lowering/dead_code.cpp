@@ -30,18 +30,17 @@ bool results_unread(const Op& op, const Uses& uses) {
   return unread;
 }
 
-}  // namespace
-
-namespace {
-
-/// Machines have it without a result: as ptxas chooses RED, for atomicAdd of floats in global memory too.
+/// Whether machines have this atomic without a result, as ptxas 13 then chooses it for sm_75, sm_80 and
+/// sm_90: RED in global memory, of floats and packed halves too, and ATOMS, which is for integers, in shared
+/// memory. At an address whose state space is unknown it keeps the result (ATOM).
 bool has_red(const Op& op) {
   if (op.kind != OpKind::kAtomic || op.key == 0 || op.memory.elements != 1 || op.memory.element_bytes < 4 ||
       op.num_dst != 1 || op.dst[0] == kNoVar)
     return false;
+  const bool global = op.memory.space == Space::kGlobal, integer = !is_float(op.type) && !is_half(op.type);
   switch (static_cast<AtomOp>(op.modifiers)) {
     case AtomOp::kAdd:
-      return !is_float(op.type) || op.memory.space != Space::kShared;
+      return global || (integer && op.memory.space == Space::kShared);
     case AtomOp::kMin:
     case AtomOp::kMax:
     case AtomOp::kAnd:
@@ -49,7 +48,7 @@ bool has_red(const Op& op) {
     case AtomOp::kXor:
     case AtomOp::kInc:
     case AtomOp::kDec:
-      return !is_float(op.type);
+      return integer && (global || op.memory.space == Space::kShared);
     default:
       return false;
   }

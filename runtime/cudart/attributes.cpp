@@ -101,7 +101,7 @@ cudaError_t copy_of_stream(cudaStream_t to, cudaStream_t from, Default null) {
 
 }  // namespace
 
-// They are about caching and priorities, and change nothing.
+// All but the priority are remembered and change nothing: they are about caches and about how the host waits.
 GPUSIM_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, int attribute, const void* value) {
   return set_of_stream(stream, attribute, value, Default::kLegacy);
 }

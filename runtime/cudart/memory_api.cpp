@@ -150,6 +150,16 @@ namespace {
 
 constexpr int kNoDevice = -2, kNowhere = 0, kOnDevice = 1;
 
+/// cudaMemoryAdvise
+enum Advised : int {
+  kSetReadMostly = 1,
+  kUnsetReadMostly,
+  kSetPreferred,
+  kUnsetPreferred,
+  kSetAccessed,
+  kUnsetAccessed
+};
+
 struct Advice {
   bool read_mostly = false, accessed = false;
   cudaMemLocation preferred{kNowhere, kNoDevice}, prefetched{kNowhere, kNoDevice};
@@ -172,19 +182,19 @@ cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation 
   return call([&](Device& device) {
     Advice& a = advice()[managed_at(device, pointer, bytes)];
     switch (what) {
-      case 1:
-      case 2:
-        a.read_mostly = what == 1;
+      case kSetReadMostly:
+      case kUnsetReadMostly:
+        a.read_mostly = what == kSetReadMostly;
         return;
-      case 3:
+      case kSetPreferred:
         a.preferred = where;
         return;
-      case 4:
+      case kUnsetPreferred:
         a.preferred = Advice().preferred;
         return;
-      case 5:
-      case 6:
-        a.accessed = what == 5;
+      case kSetAccessed:
+      case kUnsetAccessed:
+        a.accessed = what == kSetAccessed;
         return;
       default:
         throw Failure(Code::kInvalidValue);
