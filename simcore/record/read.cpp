@@ -80,6 +80,22 @@ uint64_t stored_rows(hid_t dataset, hid_t file, const std::string& path, const s
   return rows;
 }
 
+/// H5Dread, with a conversion buffer of `rows` records at most. HDF5 clears its buffer at each read, and its
+/// size of one megabyte is most of the time that small tables take, of which a file has hundreds.
+bool read_rows(hid_t dataset, hid_t type, hid_t memory, hid_t space, uint64_t rows, void* out) {
+  constexpr uint64_t kLargest = 1024ul * 1024;  // HDF5's own
+  const hid_t stored = H5Dget_type(dataset);
+  const uint64_t record = std::max<uint64_t>({H5Tget_size(stored), H5Tget_size(type), 1});
+  H5Tclose(stored);
+  const hid_t how = H5Pcreate(H5P_DATASET_XFER);
+  if (how < 0) return false;
+  const uint64_t most = std::max<uint64_t>(kLargest / record, 1);
+  H5Pset_buffer(how, std::min(std::max<uint64_t>(rows, 1), most) * record, nullptr, nullptr);
+  const herr_t status = H5Dread(dataset, type, memory, space, how, out);
+  H5Pclose(how);
+  return status >= 0;
+}
+
 template <typename T>
 std::vector<T> read_column(hid_t file, const std::string& path, const std::string& dataset_name,
                            const std::string& column, hid_t element) {
@@ -93,7 +109,7 @@ std::vector<T> read_column(hid_t file, const std::string& path, const std::strin
       have != H5Tget_class(element) && have != H5T_INTEGER)
     throw RecordError(fmt::format("'{}': {} holds no numbers of the expected kind", path, what));
   std::vector<T> values(stored_rows(dataset, file, path, what));
-  if (!values.empty() && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+  if (!values.empty() && !read_rows(dataset, type, H5S_ALL, H5S_ALL, values.size(), values.data())) {
     throw RecordError(fmt::format("'{}': cannot read {}", path, what));
   }
   return values;
@@ -193,8 +209,7 @@ std::string RecordedFile::text(const std::string& name) const {
   if (stored_rows(dataset, file_, path_, name) != 1 || H5Tis_variable_str(type) != 0)
     throw RecordError(fmt::format("'{}': '{}' is not one text", path_, name));
   std::string value(H5Tget_size(type), '\0');
-  if (H5Tget_class(type) != H5T_STRING ||
-      H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
+  if (H5Tget_class(type) != H5T_STRING || !read_rows(dataset, type, H5S_ALL, H5S_ALL, 1, value.data())) {
     throw RecordError(fmt::format("'{}': '{}' is no text", path_, name));
   }
   return trimmed(value.data(), value.size());
@@ -235,7 +250,7 @@ RecordedTable RecordedFile::table(const std::string& name) const {
               members[i].text_bytes > 0 ? static_cast<hid_t>(element) : H5T_NATIVE_UINT64);
   }
   std::string raw(record * table.rows, '\0');
-  if (!raw.empty() && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw.data()) < 0)
+  if (!raw.empty() && !read_rows(dataset, type, H5S_ALL, H5S_ALL, table.rows, raw.data()))
     throw RecordError(fmt::format("'{}': cannot read '{}'", path_, name));
   for (const Member& m : members) {
     const auto cell = [&](uint64_t row) { return raw.data() + row * record + m.offset; };
@@ -306,7 +321,7 @@ std::vector<std::string> RecordedFile::texts(const std::string& name, const std:
   const size_t bytes = H5Tget_size(element);
   const uint64_t count = stored_rows(dataset, file_, path_, what);
   std::string raw(bytes * count, '\0');
-  if (count > 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw.data()) < 0) {
+  if (count > 0 && !read_rows(dataset, type, H5S_ALL, H5S_ALL, count, raw.data())) {
     throw RecordError(fmt::format("'{}': cannot read {}", path_, what));
   }
   std::vector<std::string> values;
@@ -330,7 +345,7 @@ std::vector<std::byte> RecordedFile::records(const std::string& name, const Tabl
   const hsize_t start = first, length = count;
   H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &length, nullptr);
   const Id memory(H5Screate_simple(1, &length, nullptr), H5Sclose, path_, name);
-  if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, out.data()) < 0) {
+  if (!read_rows(dataset, type, memory, space, count, out.data())) {
     throw RecordError(fmt::format("'{}': cannot read '{}'", path_, name));
   }
   return out;
