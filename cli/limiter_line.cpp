@@ -8,7 +8,7 @@ std::string limiter_line(const comp::KernelResult& kernel, const core::MachineCo
   analysis::KernelRecord record;
   record.name = kernel.name;
   record.cycles = kernel.cycles;
-  for (const core::Counter& c : kernel.counters) record.counters[c.name] = c.value;
+  for (const core::Counter& c : kernel.counters) record.counters[std::string(c.name)] = c.value;
   for (size_t c = 0; c < comp::kNumStallCauses; ++c)
     record.causes.push_back(
         {std::string(comp::kStallCauseNames[c]), kernel.total.slots[static_cast<comp::StallCause>(c)]});

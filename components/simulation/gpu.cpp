@@ -319,11 +319,20 @@ void Gpu::empty_caches() {
 }
 
 void Gpu::open_kernel(KernelLaunch& run) {
+  run.pc.resize(run.image->ops.size());
+  run.sm.resize(num_sms_);
+  run.residence.resize(num_sms_);
   for (const auto& sm : sms_) sm->open_kernel(run);
 }
 
 void Gpu::close_kernel(const KernelLaunch& run) {
   for (const auto& sm : sms_) sm->close_kernel(run);
+}
+
+void Gpu::forget_kernel(KernelLaunch& run) {
+  run.pc = std::vector<PcStats>();
+  run.sm = std::vector<SmStats>();
+  run.residence = std::vector<Residence>();
 }
 
 }  // namespace gpusim::comp

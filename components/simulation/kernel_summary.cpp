@@ -42,6 +42,7 @@ KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machi
   view.timed = end.count() != 0;
   view.cycles = static_cast<double>(k.cycles);
   view.clock_hz = seconds == 0 ? 0 : view.cycles / seconds;
+  k.counters.reserve(160);  // all that a machine may have
   report_sms(k.counters, view);
   k.total = view.sm;
   k.top_stalls = top_stalls(k.total);

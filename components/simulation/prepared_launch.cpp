@@ -176,23 +176,17 @@ void make_value_tables(KernelLaunch& run) {
   run.sm.resize(1);
 }
 
-/// Tables by operation that the machine's SMs need.
+/// Tables by operation that the machine's SMs need. Those in which they count are made when the kernel begins
+/// (Gpu::open_kernel).
 void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
-  run.pc.resize(image.ops.size());
   if (m.sm.register_banks != 0)
     run.bank_delay = register_bank_delays(image, m.sm.register_banks, m.sm.register_bank_reads);
   if (m.scheduler.dependences == core::Dependences::kControlCodes) {
     std::string problem;  // is told when the machine is built
     run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler);
   }
-  run.sm.resize(m.gpu.sms);
-  run.residence.resize(m.gpu.sms);
 }
-
-}  // namespace
-
-namespace {
 
 /// What is known of a launch without its arguments.
 PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, uint32_t sms,

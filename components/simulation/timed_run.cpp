@@ -228,6 +228,7 @@ void TimedRun::end_kernel(KernelLaunch& run) {
     engine_.stop();
   }
   if (plan_.checker != nullptr) plan_.checker->end_launch(run);
+  gpu_.forget_kernel(run);
   plan_.launches.ended(run);
 }
 

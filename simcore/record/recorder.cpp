@@ -321,9 +321,9 @@ class Hdf5Recorder final : public Recorder {
     std::vector<std::vector<std::string>> texts(3);
     for (const Counter& counter : counters) {
       values.push_back(counter.value);
-      texts[0].push_back(counter.name);
-      texts[1].push_back(counter.unit);
-      texts[2].push_back(counter.description);
+      texts[0].emplace_back(counter.name);
+      texts[1].emplace_back(counter.unit);
+      texts[2].emplace_back(counter.description);
     }
     write_table(schema, std::as_bytes(std::span(values)), values.size(), texts);
   }

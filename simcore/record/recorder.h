@@ -17,11 +17,12 @@
 
 namespace gpusim::core {
 
+/// Its texts belong to whoever describes the counter, and are not copied: a kernel has a hundred counters.
 struct Counter {
-  std::string name;
+  std::string_view name;
   double value = 0;
-  std::string unit;
-  std::string description;
+  std::string_view unit;
+  std::string_view description;
 };
 
 struct RunAttributes {
