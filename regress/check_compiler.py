@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from check_corpus import NoCompiler
 from check_ptxas import Row, Size, mean_errors
 from compiler.make import ARCHITECTURES, FOLDER, by_ptxas, classes, counts, for_target, release, sources
 from compiler.probes import wrong
-from runner import Gpusim, require, require_equal
+from runner import Gpusim, NoCompiler, require, require_equal
 
 #: Guards against a step back, not goals: the mean absolute error of registers and of instructions over all kernels, rounded up to
 #: the next whole percent. The goals are GOALS.

@@ -6,17 +6,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from runner import RUN_LIMIT_S, CheckFailed, Gpusim, require, require_equal
+from runner import RUN_LIMIT_S, CheckFailed, Gpusim, NoCompiler, require, require_equal
 
 ARCHITECTURES = (75, 90, 100)
 OPTIONS = {"fast_math": ["-use_fast_math"], "linked_main": ["-rdc=true"], "linked_library": ["-rdc=true"]}
 # How a source is run if not with values only on the default machine.
 RUNS = {"waiting_lanes": [[*mode, "--set", "gpu.compute_capability=7.0"] for mode in (["--functional"], [])]}
-SKIPPED = 77  # the exit code that CTest shows as skipped
-
-
-class NoCompiler(Exception):
-    """A compiler or another tool that the check needs is not installed."""
 
 
 def sources(source: Path) -> list[str]:

@@ -12,8 +12,7 @@ from typing import Any
 
 import hardware_table
 from cases import CASES
-from check_corpus import NoCompiler
-from runner import RUN_LIMIT_S, Gpusim, require, require_equal
+from runner import RUN_LIMIT_S, Gpusim, NoCompiler, require, require_equal
 
 MEASURE = ("measure.cu", "plan.cpp", "driver.cpp", "results.cpp")
 

@@ -8,8 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from check_corpus import NoCompiler
-from runner import Gpusim, require, require_equal
+from runner import Gpusim, NoCompiler, require, require_equal
 
 LIMIT_S = 380
 REFERENCE = re.compile(r"docs/[\w/]+\.(?:md|txt|svg)")

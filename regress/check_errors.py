@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Callable
 
 from cases import CASES
-from check_corpus import NoCompiler
 from check_failing import failing_checks
 from check_outputs import OUTPUT_CHECKS
-from runner import Gpusim, require, require_equal, vecadd
+from runner import Gpusim, NoCompiler, require, require_equal, vecadd
 
 Check = Callable[[Gpusim], None]
 

@@ -6,8 +6,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from check_corpus import NoCompiler
-from runner import Gpusim, Run, require, require_equal
+from runner import Gpusim, NoCompiler, Run, require, require_equal
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from cases import CASES
-from check_corpus import NoCompiler
-from runner import Gpusim, require, require_equal
+from runner import Gpusim, NoCompiler, require, require_equal
 
 # Elements that HTML closes by itself.
 VOID = {"meta", "br", "img", "hr", "link", "input", "line", "rect", "circle", "polygon", "polyline", "col"}

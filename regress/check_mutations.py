@@ -3,10 +3,9 @@
 import os
 import shutil
 
-from check_corpus import NoCompiler
 from ptx_mutate import KINDS
 from ptxas_mutations import compare, describe, mutations, usable, written
-from runner import Gpusim, require
+from runner import Gpusim, NoCompiler, require
 
 COUNT = 400
 SEED = 19

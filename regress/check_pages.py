@@ -9,9 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from check_corpus import NoCompiler
 from check_installed import install
-from runner import Gpusim, require, require_equal
+from runner import Gpusim, NoCompiler, require, require_equal
 
 OPTION = re.compile(r"^  (-\w,)?(--[a-z-]+)", re.MULTILINE)
 

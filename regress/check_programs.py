@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from check_corpus import NoCompiler
 from check_outputs import run_short_of_room
 from on_demand import h5py
-from runner import Gpusim, Run, require, require_equal
+from runner import Gpusim, NoCompiler, Run, require, require_equal
 
 NAMES = ("both_apis", "classes", "clusters", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
          "driver_api", "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions",

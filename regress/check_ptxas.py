@@ -12,8 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from check_corpus import NoCompiler
-from runner import RUN_LIMIT_S, Gpusim, require, require_equal
+from runner import RUN_LIMIT_S, Gpusim, NoCompiler, require, require_equal
 
 LIMIT = 0.15  # mean absolute relative error, of each
 INSTRUCTION_BYTES = 16

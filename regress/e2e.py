@@ -9,128 +9,105 @@
 import argparse
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable, Iterable
 
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never in the source tree
 SOURCE = Path(__file__).resolve().parent.parent
 
-from cases import CASES, Case  # noqa: E402
-from check_checks import check_checks  # noqa: E402
-from check_advice import CHECKS as ADVICE_CHECKS  # noqa: E402
-from check_calibrated import MACHINES, check_calibrated  # noqa: E402
-from check_compare import CHECKS as COMPARE_CHECKS  # noqa: E402
-from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
-from check_compiler import CHECKS as COMPILER_CHECKS  # noqa: E402
-from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
-from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
-from check_differential import SEEDS, check_differential  # noqa: E402
-from check_docs import docs_checks  # noqa: E402
-from check_errors import error_checks  # noqa: E402
-from check_examples import CHECKS as EXAMPLE_CHECKS  # noqa: E402
-from check_html import CHECKS as HTML_CHECKS  # noqa: E402
-from check_init import CHECKS as INIT_CHECKS  # noqa: E402
-from check_installed import CHECKS as INSTALLED_CHECKS  # noqa: E402
-from check_latency_hidden import check_latency_hidden  # noqa: E402
-from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
-from check_mutations import check_mutations  # noqa: E402
-from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
-from check_pages import CHECKS as PAGE_CHECKS  # noqa: E402
-from check_ptxas import check_ptxas, check_report  # noqa: E402
-from check_queues import check_queues  # noqa: E402
-from check_ranges import SECTIONS, check_section  # noqa: E402
-from check_regress import check_failures, check_quick_suite  # noqa: E402
-from check_reuse import check_figures, check_first_core, check_reuse  # noqa: E402
-from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
-from check_steps import CHECKS as STEP_CHECKS  # noqa: E402
-from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
-from check_suites import CHECKS as SUITE_CHECKS  # noqa: E402
-from check_families import FAMILY_CHECKS  # noqa: E402
-from check_programs import PROGRAM_CHECKS  # noqa: E402
-from check_system_calls import SYSTEM_CALL_CHECKS  # noqa: E402
-from check_variables import CHECKS as VARIABLE_CHECKS  # noqa: E402
-from golden import check_brief, check_golden, update  # noqa: E402
-from runner import CheckFailed, Gpusim  # noqa: E402
+from runner import SKIPPED, CheckFailed, Gpusim, NoCompiler  # noqa: E402
 
 Named = dict[str, Callable[[Gpusim], None]]
 
 
-def per_case(check: Callable, wanted: Callable[[Case], bool]) -> Named:
-    return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in CASES.items() if wanted(case)}
+def listed(module: str, table: str = "CHECKS") -> Callable[[Path], Named]:
+    """Checks that the module lists."""
+    return lambda source: getattr(import_module(module), table)
 
 
-def in_full(case: Case) -> bool:
+def made(module: str, function: str) -> Callable[[Path], Named]:
+    """Checks that the module makes of what is in the source tree."""
+    return lambda source: getattr(import_module(module), function)(source)
+
+
+def each(module: str, function: str, names: Callable[[], Iterable[str]]) -> Callable[[Path], Named]:
+    """The module's function, with each name."""
+
+    def checks(source: Path) -> Named:
+        check = getattr(import_module(module), function)
+        return {name: lambda gpusim, name=name: check(gpusim, name) for name in names()}
+
+    return checks
+
+
+def those_of(module: str, table: str) -> Callable[[], Iterable[str]]:
+    return lambda: getattr(import_module(module), table)
+
+
+def per_case(module: str, function: str, wanted: Callable[[Any], bool]) -> Callable[[Path], Named]:
+    def checks(source: Path) -> Named:
+        check, cases = getattr(import_module(module), function), import_module("cases").CASES
+        return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in cases.items() if wanted(case)}
+
+    return checks
+
+
+def functions(module: str, **names: str) -> Callable[[Path], Named]:
+    return lambda source: {name: getattr(import_module(module), function) for name, function in names.items()}
+
+
+def in_full(case: Any) -> bool:
     return not case.brief
 
 
-def all_checks(source: Path) -> dict[str, Named]:
-    # check_file needs h5py, which loads slowly; most checks do without it.
-    def file_check(name: str, *arguments: str) -> Callable[[Gpusim], None]:
-        def run(gpusim: Gpusim) -> None:
-            import check_file
+def all_of(*kinds: Callable[[Path], Named]) -> Callable[[Path], Named]:
+    return lambda source: {name: check for kind in kinds for name, check in kind(source).items()}
 
-            getattr(check_file, name)(gpusim, *arguments)
 
-        return run
-
-    def stream_check(name: str) -> Callable[[Gpusim], None]:
-        def run(gpusim: Gpusim) -> None:
-            import check_streams
-
-            check_streams.check_streams(gpusim, name)
-
-        return run
-
-    def energy_check(name: str) -> Callable[[Gpusim], None]:
-        def run(gpusim: Gpusim) -> None:
-            import check_energy
-
-            check_energy.ENERGY_CHECKS[name](gpusim)
-
-        return run
-
-    return {
-        "verify": per_case(check_verify, in_full) | per_case(check_brief, lambda case: case.brief),
-        "sizes": per_case(check_sizes, lambda case: bool(case.odd) or in_full(case)),
-        "lowering": per_case(check_lowering, in_full),
-        "independence": per_case(check_independence, in_full),
-        "golden": per_case(check_golden, in_full),
-        "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
-        "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
-        | {"seed": file_check("check_seed")},
-        "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
-        "error": error_checks(source),
-        "check": check_checks(source),
-        "docs": docs_checks(source),
-        "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
-        "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
-        "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
-        "ranges": {name: lambda gpusim, name=name: check_section(gpusim, name) for name in SECTIONS},
-        "queues": {name: lambda gpusim, name=name: check_queues(gpusim, name) for name in MACHINES},
-        "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
-        "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
-        "compare": COMPARE_CHECKS,
-        "advice": ADVICE_CHECKS,
-        "correlate": CORRELATE_CHECKS,
-        "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
-        "compiler": COMPILER_CHECKS,
-        "regress": {"quick": check_quick_suite, "failures": check_failures},
-        "reuse": {"traces": check_reuse, "figures": check_figures, "first_core": check_first_core},
-        "study": STUDY_CHECKS,
-        "html": HTML_CHECKS,
-        "programs": PROGRAM_CHECKS,
-        "system_calls": SYSTEM_CALL_CHECKS,
-        "families": FAMILY_CHECKS,
-        "variables": VARIABLE_CHECKS,
-        "steps": STEP_CHECKS,
-        "suites": SUITE_CHECKS,
-        "init": INIT_CHECKS,
-        "installed": INSTALLED_CHECKS | PAGE_CHECKS,
-        "examples": EXAMPLE_CHECKS,
-        "latency_hidden": {"matmul": check_latency_hidden},
-        "energy": {name: energy_check(name) for name in ("system", "groups", "blocks", "hardware_clocks")},
-        "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
-    }
+# What makes the checks of each kind. A check's process loads the modules of its own kind only: there are hundreds of them.
+KINDS: dict[str, Callable[[Path], Named]] = {
+    "verify": all_of(per_case("check_results", "check_verify", in_full), per_case("golden", "check_brief", lambda case: case.brief)),
+    "sizes": per_case("check_results", "check_sizes", lambda case: bool(case.odd) or in_full(case)),
+    "lowering": per_case("check_results", "check_lowering", in_full),
+    "independence": per_case("check_results", "check_independence", in_full),
+    "golden": per_case("golden", "check_golden", in_full),
+    "file": each("check_file", "check_file", lambda: ("off", "summary", "memory", "all")),
+    "determinism": all_of(each("check_file", "check_determinism", lambda: ("summary", "all")), functions("check_file", seed="check_seed")),
+    "differential": each("check_differential", "check_differential", those_of("check_differential", "SEEDS")),
+    "error": made("check_errors", "error_checks"),
+    "check": made("check_checks", "check_checks"),
+    "docs": made("check_docs", "docs_checks"),
+    "calibrated": each("check_calibrated", "check_calibrated", those_of("check_calibrated", "MACHINES")),
+    "compiled": per_case("check_compiled", "check_compiled", lambda case: case.name not in import_module("check_compiled").WITHOUT_SOURCE),
+    "machines": each("check_machines", "check_machines", those_of("check_machines", "MACHINES")),
+    "ranges": each("check_ranges", "check_section", those_of("check_ranges", "SECTIONS")),
+    "queues": each("check_queues", "check_queues", those_of("check_calibrated", "MACHINES")),
+    "streams": each("check_streams", "check_streams", lambda: ("tesla_c1060", "gtx480", "tesla_v100", "timeline")),
+    "metrics": each("check_metrics", "check_metrics", those_of("check_metrics", "CHECKS")),
+    "compare": listed("check_compare"),
+    "advice": listed("check_advice"),
+    "correlate": listed("check_correlate"),
+    "ptxas": all_of(functions("check_ptxas", workloads="check_ptxas", report="check_report"),
+                    functions("check_mutations", mutations="check_mutations")),
+    "compiler": listed("check_compiler"),
+    "regress": functions("check_regress", quick="check_quick_suite", failures="check_failures"),
+    "reuse": functions("check_reuse", traces="check_reuse", figures="check_figures", first_core="check_first_core"),
+    "study": listed("check_study"),
+    "html": listed("check_html"),
+    "programs": listed("check_programs", "PROGRAM_CHECKS"),
+    "system_calls": listed("check_system_calls", "SYSTEM_CALL_CHECKS"),
+    "families": listed("check_families", "FAMILY_CHECKS"),
+    "variables": listed("check_variables"),
+    "steps": listed("check_steps"),
+    "suites": listed("check_suites"),
+    "init": listed("check_init"),
+    "installed": all_of(listed("check_installed"), listed("check_pages")),
+    "examples": listed("check_examples"),
+    "latency_hidden": functions("check_latency_hidden", matmul="check_latency_hidden"),
+    "energy": listed("check_energy", "ENERGY_CHECKS"),
+    "corpus": lambda source: each("check_corpus", "check_corpus", lambda: import_module("check_corpus").sources(source))(source),
+}
 
 
 def main() -> int:
@@ -141,22 +118,21 @@ def main() -> int:
     parser.add_argument("check")
     parser.add_argument("name", nargs="?")
     arguments = parser.parse_args()
-    checks = all_checks(arguments.source)
     if arguments.check == "list":
-        print("\n".join(f"{kind} {name}" for kind, named in checks.items() for name in named))
+        print("\n".join(f"{kind} {name}" for kind, checks in KINDS.items() for name in checks(arguments.source)))
         return 0
     if arguments.gpusim is None:
         parser.error("--gpusim is missing")
-    if arguments.check not in checks:
-        parser.error(f"no check '{arguments.check}'; there are: {', '.join(checks)}")
+    if arguments.check not in KINDS:
+        parser.error(f"no check '{arguments.check}'; there are: {', '.join(KINDS)}")
     if arguments.update and arguments.check != "golden":
         parser.error("--update goes with golden")
     with tempfile.TemporaryDirectory(prefix="gpusim_e2e_") as scratch:
         gpusim = Gpusim(arguments.gpusim.resolve(), arguments.source.resolve(), Path(scratch))
         if arguments.update:
-            update(gpusim)
+            import_module("golden").update(gpusim)
             return 0
-        named = checks[arguments.check]
+        named = KINDS[arguments.check](arguments.source)
         if arguments.name not in named:
             parser.error(f"no {arguments.check} check '{arguments.name}'; there are: {', '.join(named)}")
         try:

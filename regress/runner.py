@@ -12,10 +12,15 @@ from on_demand import h5py
 
 MACHINE = "tesla_c1060.cfg"
 RUN_LIMIT_S = 110
+SKIPPED = 77  # the exit code that CTest shows as skipped
 
 
 class CheckFailed(Exception):
     """A check did not hold; the text says what was expected and what came."""
+
+
+class NoCompiler(Exception):
+    """A compiler or another tool that the check needs is not installed."""
 
 
 def require(condition: bool, message: str) -> None:

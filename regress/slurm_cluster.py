@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from check_corpus import NoCompiler
+from runner import NoCompiler
 
 CONFIG = """ClusterName=gpusim
 SlurmctldHost={host}(127.0.0.1)
