@@ -14,6 +14,9 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kReaders = 256;
+/// The streams' PTX is of version 1.4, in which the number of a block has 16 bits: further blocks would read
+/// what the first have read.
+constexpr uint32_t kMostBlocks = 65535;
 /// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
 /// for any usual number of these.
 constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
@@ -103,6 +106,8 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   // data there, and as many lines to be written back as it leaves.
   const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kReaders + 1) * kReaders);
   const uint64_t many = few + std::max(kSmallStream, few);
+  uint32_t threads = kReaders;
+  while (many / threads > kMostBlocks) threads *= 2;
   Program p;
   p.ptx = kernel_file("stream", device.properties());
   for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
@@ -110,8 +115,8 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
     for (const uint64_t n : {few, few, many})
       p.launches.push_back(
           {s.kernel,
-           static_cast<uint32_t>(n / kReaders),
-           kReaders,
+           static_cast<uint32_t>((n + threads - 1) / threads),
+           threads,
            0,
            {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2), Argument::number(n)}});
   const std::vector<double> seconds = device.run_one(p).seconds;

@@ -15,7 +15,7 @@ constexpr uint32_t kTrials = 3;  // the fastest counts: refreshes of DRAM come i
 constexpr uint32_t kMostThreads = 1024;
 constexpr uint32_t kStride = 16;  // bursts between two that are tried at first
 constexpr size_t kLonger = 4;
-constexpr double kJump = 0.2;  // of the time of one load
+constexpr double kJump = 0.15;  // of the time of one load
 
 /// Who misses at once: lanes of a block's warps, each with one load, or one lane with several.
 struct Burst {

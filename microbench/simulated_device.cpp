@@ -59,6 +59,7 @@ std::string simulate(const Program& program, const core::MachineConfig& machine)
   o.ptx_text = program.ptx;
   o.launch = describe(program);
   o.sms = program.sms;
+  o.lowering = isa::LoweringLevel::kSchedule;  // what programs run with
   comp::Simulation simulation(std::move(o));
   const comp::SimulationResult result = simulation.run();
   if (result.status != comp::SimulationResult::Status::kComplete) throw core::InputError(result.reason);

@@ -57,8 +57,13 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   if (c.requests > 0)
     p.uneven = std::max(
         1.0, c.to_busiest * static_cast<double>(machine.l2.partitions) / c.requests / kRandomlyUneven);
-  double memory = 0;
+  double memory = 0, read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
+  for (const Segment& seg : s.workload.segments) {
+    read += seg.weight * seg.read;
+    written += seg.weight * seg.written;
+  }
+  p.turns = turns_of(read, written);
   for (const Segment& seg : s.workload.segments)
     memory += warps * seg.weight * memory_time(seg, p) / p.uneven;
   const double rows = p.row * c.rows;

@@ -145,11 +145,17 @@ double near_limits(double first, double second, double own) {
   return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
 }
 
+double turns_of(double read, double written) {
+  return read + written > 0 ? 2 * std::min(read, written) / (read + written) : 0;
+}
+
 double memory_time(const Segment& s, const Parameters& p) {
-  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
-  const double bytes = s.read + s.written;
-  const double turns = bytes > 0 ? 2 * std::min(s.read, s.written) / bytes : 0;
-  const double memory = p.rows * bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
+  // The data sheet has reads alone, one write to two reads, and half and half.
+  constexpr double kTriad = 2.0 / 3;
+  const double rate = p.turns < kTriad
+                          ? std::lerp(p.read_bytes, p.triad_bytes, p.turns / kTriad)
+                          : std::lerp(p.triad_bytes, p.copy_bytes, (p.turns - kTriad) / (1 - kTriad));
+  const double memory = p.rows * (s.read + s.written) / rate;
   return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
 }
 

@@ -54,6 +54,10 @@ struct Stage {
 /// first one has in it.
 [[nodiscard]] double near_limits(double first, double second, double own);
 
+/// Reads and writes that take turns cost the memory time: 0 for one of them alone, 1 for as many bytes of
+/// each.
+[[nodiscard]] double turns_of(double read, double written);
+
 /// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
 /// level.
 [[nodiscard]] double memory_time(const Segment& s, const Parameters& p);

@@ -91,11 +91,16 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
     bytes.written = written;
     bytes.second = second;
     Parameters p = test::plain_machine();
+    p.turns = turns_of(read, written);
     p.l2_bytes = second > 0 ? 200 : 0;
     return memory_time(bytes, p);
   };
   EXPECT_DOUBLE_EQ(time(100, 0, 0), 1);
-  EXPECT_DOUBLE_EQ(time(50, 50, 0), 2);  // reads and writes in turn
+  EXPECT_DOUBLE_EQ(time(50, 50, 0), 2);           // reads and writes in turn
+  EXPECT_DOUBLE_EQ(time(80, 40, 0), 120.0 / 80);  // as in a triad
+  EXPECT_DOUBLE_EQ(time(40, 80, 0), 120.0 / 80);
+  EXPECT_DOUBLE_EQ(time(90, 18, 0), 108.0 / 90);  // half way from reads alone to a triad
+  EXPECT_DOUBLE_EQ(time(70, 50, 0), 120.0 / 65);  // and from there to a copy
   EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
   EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // L2 is slower
 }

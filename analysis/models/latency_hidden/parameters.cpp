@@ -155,6 +155,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.tlb_l1_miss = sheet.find("latency.tlb_l1_miss").value_or(0);
   p.tlb_l2_miss = sheet.find("latency.tlb_l2_miss").value_or(0);
   p.read_bytes = sheet.require("bandwidth.read") / p.core_hz;
+  p.triad_bytes = sheet.require("bandwidth.triad") / p.core_hz;
   p.copy_bytes = sheet.require("bandwidth.copy") / p.core_hz;
   p.l2_bytes = sheet.find("bandwidth.l2").value_or(0) / p.core_hz;
   p.l1_bytes = sheet.find("bandwidth.l1").value_or(0);

@@ -49,18 +49,19 @@ struct Parameters {
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none
   /// More core cycles of an access whose page the SM's TLB lacks, and of one that the second level lacks too.
   double tlb_l1_miss = 0, tlb_l2_miss = 0;
-  double read_bytes = 0,
-         copy_bytes = 0;  ///< of memory, per core cycle, all SMs: reads alone; as many writes as reads
-  double l2_bytes = 0;    ///< per core cycle, all SMs; 0: there is none
-  double l1_bytes = 0;    ///< per core cycle and SM; 0: there is none
-  double row = 0;         ///< core cycles of all memory that a row costs which has to be opened; 0: not known
-  double request = 0;     ///< core cycles of an SM that one of its transactions takes; 0: not known
+  /// Of memory, per core cycle, all SMs: reads alone; a write to two reads; as many writes as reads.
+  double read_bytes = 0, triad_bytes = 0, copy_bytes = 0;
+  double l2_bytes = 0;  ///< per core cycle, all SMs; 0: there is none
+  double l1_bytes = 0;  ///< per core cycle and SM; 0: there is none
+  double row = 0;       ///< core cycles of all memory that a row costs which has to be opened; 0: not known
+  double request = 0;   ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of a cluster of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
   double cluster = 1;              ///< SMs that share a port
   double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
+  double turns = 0;        ///< turns_of() all bytes of the kernel, whose warps read while others write
   double uneven = 1;       ///< requests to the partition that is busiest at the time, for one to the mean
   double rows = 1;         ///< memory's time with opening rows, for one without
   double translation = 0;  ///< core cycles that an access waits for its pages

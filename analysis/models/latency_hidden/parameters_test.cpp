@@ -69,7 +69,8 @@ TEST(Parameters, AreThoseOfTheSheet) {
   EXPECT_DOUBLE_EQ(p.of(isa::OpClass::kLoadGlobal).busy, 4);
   EXPECT_DOUBLE_EQ(p.issue, 2);
   EXPECT_NEAR(p.memory_latency, 550, 15);
-  EXPECT_NEAR(p.read_bytes * p.core_hz, 83e9, 4e9);
+  EXPECT_NEAR(p.read_bytes * p.core_hz, 95e9, 4e9);
+  EXPECT_NEAR(p.triad_bytes * p.core_hz, 88e9, 4e9);
   EXPECT_EQ(p.l2_bytes, 0);
   // Address and arithmetic operations are of different units.
   EXPECT_NE(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kLoadGlobal).unit);

@@ -46,6 +46,7 @@ Parameters plain_machine() {
   p.sms = 10;
   p.core_hz = 1e9;
   p.read_bytes = 100;
+  p.triad_bytes = 80;
   p.copy_bytes = 50;
   p.memory_latency = 500;
   p.launch = 1000;
