@@ -92,9 +92,8 @@ endfunction()
 
 # gpusim_hot(library): the program's copy of this code is optimised across its source files at link time (about 4 % faster);
 # tests, benchmarks and installed libraries use the ordinary objects, which are in the same files.
-set(GPUSIM_LTO OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT GPUSIM_SANITIZE)
-  set(GPUSIM_LTO ON)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR GPUSIM_SANITIZE)
+  set(GPUSIM_LTO OFF)
 endif()
 function(gpusim_hot library)
   if(GPUSIM_LTO)
