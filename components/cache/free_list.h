@@ -11,22 +11,21 @@ template <class Number>
 class FreeList {
  public:
   /// All of `entries` are free.
-  explicit FreeList(size_t entries = 0) {
-    free_.reserve(entries);
-    for (size_t i = entries; i-- > 0;) free_.push_back(static_cast<Number>(i));
-  }
-  [[nodiscard]] bool empty() const { return free_.empty(); }
-  [[nodiscard]] size_t size() const { return free_.size(); }
+  explicit FreeList(size_t entries = 0) : entries_(entries) { given_back_.reserve(entries); }
+  [[nodiscard]] bool empty() const { return given_back_.empty() && fresh_ == entries_; }
+  [[nodiscard]] size_t size() const { return given_back_.size() + (entries_ - fresh_); }
   /// Requires one that is free.
   Number take() {
-    const Number entry = free_.back();
-    free_.pop_back();
+    if (given_back_.empty()) return static_cast<Number>(fresh_++);
+    const Number entry = given_back_.back();
+    given_back_.pop_back();
     return entry;
   }
-  void give_back(Number entry) { free_.push_back(entry); }
+  void give_back(Number entry) { given_back_.push_back(entry); }
 
  private:
-  std::vector<Number> free_;
+  size_t entries_, fresh_ = 0;      ///< those from `fresh_` on have never been taken
+  std::vector<Number> given_back_;  ///< they lie on top of these
 };
 
 }  // namespace gpusim::comp

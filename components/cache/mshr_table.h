@@ -7,6 +7,7 @@
 
 #include "components/cache/free_list.h"
 #include "components/cache/tag_array.h"
+#include "simcore/memory/sparse_array.h"
 
 namespace gpusim::comp {
 
@@ -59,8 +60,8 @@ class MshrTable {
 
  private:
   struct Waiter {
-    uint32_t who;
-    SectorMask missing;
+    uint32_t who = 0;
+    SectorMask missing = 0;
   };
   struct Entry {
     uint64_t line = 0;
@@ -74,8 +75,8 @@ class MshrTable {
   void release(uint32_t entry);
 
   Limits limits_;
-  std::vector<Entry> entries_;
-  std::vector<Waiter> waiters_;  ///< limits.merges for each entry
+  core::SparseArray<Entry> entries_;
+  core::SparseArray<Waiter> waiters_;  ///< limits.merges for each entry
   FreeList<uint32_t> free_;
   std::vector<uint32_t> of_warp_;
   size_t mask_;

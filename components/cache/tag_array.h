@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "components/cache/replacement/replacement_policy.h"
+#include "simcore/memory/sparse_array.h"
 #include "simcore/set_index.h"
 
 namespace gpusim::comp {
@@ -83,8 +84,8 @@ class TagArray {
   SetIndex index_;
   std::unique_ptr<ReplacementPolicy> replacement_;
   // Apart, because a look-up reads all tags of a set and nothing else.
-  std::vector<uint64_t> tags_;  ///< by frame: line number + 1; 0: empty
-  std::vector<Frame> frames_;
+  core::SparseArray<uint64_t> tags_;  ///< by frame: line number + 1; 0: empty
+  core::SparseArray<Frame> frames_;
 };
 
 }  // namespace gpusim::comp

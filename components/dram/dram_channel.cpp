@@ -22,7 +22,7 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
       starvation_(machine.dram.starvation_limit) {
   held_.resize(window_);
   free_held_ = FreeList<uint16_t>(window_);
-  waiting_.resize(window_ * s_.banks.size());
+  waiting_ = core::SparseArray<Waiting>(window_ * s_.banks.size());
   for (size_t b = 0; b < s_.banks.size(); ++b) s_.banks[b].waiting = &waiting_[b * window_];
   // What has been planned keeps its cycles.
   domain.on_change([this, d = machine.dram] { s_.timing = DramTiming(d, this->domain()); });

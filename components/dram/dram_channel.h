@@ -25,6 +25,7 @@
 #include "components/simulation/event_sink.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
+#include "simcore/memory/sparse_array.h"
 
 namespace gpusim::comp {
 
@@ -98,8 +99,8 @@ class DramChannel : public core::Clocked {
   core::Cycle next_request_ = core::kNever;  ///< when the oldest message of requests_ is visible
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
-  std::vector<Waiting> waiting_;  ///< of the banks
-  std::vector<Held> held_;        ///< the requests of the window
+  core::SparseArray<Waiting> waiting_;  ///< of the banks
+  std::vector<Held> held_;              ///< the requests of the window
   FreeList<uint16_t> free_held_;
   uint64_t next_order_ = 0;
   std::array<uint64_t, 4> last_activates_{};

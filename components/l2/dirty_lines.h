@@ -2,7 +2,8 @@
 // Without allocation; the look for the oldest goes over one set, and only where a line is to be written back.
 #pragma once
 #include <cstdint>
-#include <vector>
+
+#include "simcore/memory/sparse_array.h"
 
 namespace gpusim::comp {
 
@@ -10,7 +11,7 @@ class DirtyLines {
  public:
   /// `frames` in sets of `ways`, of which `most` may be modified in each set.
   DirtyLines(uint32_t frames, uint32_t ways, uint32_t most)
-      : written_at_(frames, 0), in_set_(frames / ways, 0), ways_(ways), most_(most) {}
+      : written_at_(frames), in_set_(frames / ways), ways_(ways), most_(most) {}
 
   void written(uint32_t frame) {
     if (written_at_[frame] == 0) ++in_set_[frame / ways_];
@@ -37,13 +38,13 @@ class DirtyLines {
     return oldest;
   }
   void clear() {
-    written_at_.assign(written_at_.size(), 0);
-    in_set_.assign(in_set_.size(), 0);
+    written_at_ = core::SparseArray<uint64_t>(written_at_.size());
+    in_set_ = core::SparseArray<uint32_t>(in_set_.size());
   }
 
  private:
-  std::vector<uint64_t> written_at_;  ///< 0: not modified
-  std::vector<uint32_t> in_set_;
+  core::SparseArray<uint64_t> written_at_;  ///< 0: not modified
+  core::SparseArray<uint32_t> in_set_;
   uint32_t ways_, most_;
   uint64_t now_ = 0;
 };

@@ -23,6 +23,7 @@
 #include "components/noc/messages.h"
 #include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/memory/sparse_array.h"
 #include "simcore/record/event_schema.h"
 #include "simcore/ring.h"
 
@@ -145,7 +146,7 @@ class L2Slice {
   uint32_t fetch_;      ///< sectors that are fetched as one
   uint32_t most_runs_;  ///< DRAM requests of one miss: those of its sectors and of the line that leaves
   AtomicUnit atomics_;
-  std::vector<MemoryRequest> waiting_;  ///< requests that wait for sectors
+  core::SparseArray<MemoryRequest> waiting_;  ///< requests that wait for sectors
   FreeList<uint32_t> free_waiting_;
   std::vector<bool> far_ports_;
   size_t kinds_;  ///< used of answers_

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "components/cache/replacement/replacement_policy.h"
+#include "simcore/memory/sparse_array.h"
 
 namespace gpusim::comp {
 
@@ -25,7 +25,7 @@ class Ages {
 
  private:
   uint64_t clock_ = 0;
-  std::vector<uint64_t> order_;  ///< by frame
+  core::SparseArray<uint64_t> order_;  ///< by frame
 };
 
 }  // namespace gpusim::comp
