@@ -65,7 +65,8 @@ class Gpu {
   /// The tables in which a kernel is counted, and books of every SM, at the borders of a kernel.
   void open_kernel(KernelLaunch& run);
   void close_kernel(const KernelLaunch& run);
-  /// Gives the tables of a kernel that has ended, and whose counts nobody needs any more, back to the next ones.
+  /// Gives the tables of a kernel that has ended, and whose counts nobody needs any more, back to the next
+  /// ones.
   void forget_kernel(KernelLaunch& run);
   /// All caches and translation look-aside buffers forget what they hold. Requires that no kernel runs.
   void empty_caches();
