@@ -1,48 +1,33 @@
-// The CUDA runtime library as a program sees it: values, the errors that the manual documents, streams,
-// events and graphs. The program's kernels are registered as nvcc's code does it, from a fat binary made
-// here.
+// The CUDA runtime library as a program sees it: values, the errors that the manual documents, streams and
+// events.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/cudart/abi.h"
-#include "runtime/device/error.h"
+#include "runtime/cudart/test_program.h"
 
 extern "C" {
-void** __cudaRegisterFatBinary(void*);
-void __cudaRegisterFatBinaryEnd(void**);
-void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
-void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, size_t, int, int);
 char __cudaInitModule(void**);
-void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 const char* cudaGetErrorName(cudaError_t);
 const char* cudaGetErrorString(cudaError_t);
-cudaError_t cudaMalloc(void**, size_t);
 cudaError_t cudaMallocManaged(void**, size_t, unsigned);
 cudaError_t cudaHostAlloc(void**, size_t, unsigned);
 cudaError_t cudaFreeHost(void*);
 cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaFree(void*);
-cudaError_t cudaMemcpy(void*, const void*, size_t, cudaMemcpyKind);
-cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemcpy2D(void*, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpyFromSymbol(void*, const void*, size_t, size_t, cudaMemcpyKind);
-cudaError_t cudaMemset(void*, int, size_t);
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
 cudaError_t cudaMallocAsync(void**, size_t, cudaStream_t);
@@ -60,63 +45,13 @@ cudaError_t cudaMemAdvise(const void*, size_t, int, cudaMemLocation);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned);
 cudaError_t cudaGetSymbolAddress(void**, const void*);
 cudaError_t cudaGetSymbolSize(size_t*, const void*);
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
-cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
-cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
 cudaError_t cudaDeviceGetAttribute(int*, int, int);
-cudaError_t cudaStreamCreate(cudaStream_t*);
 cudaError_t cudaStreamDestroy(cudaStream_t);
-cudaError_t cudaStreamSynchronize(cudaStream_t);
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
-cudaError_t cudaStreamBeginCapture(cudaStream_t, int);
-cudaError_t cudaStreamIsCapturing(cudaStream_t, int*);
-cudaError_t cudaThreadExchangeStreamCaptureMode(int*);
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
-cudaError_t cudaEventQuery(cudaEvent_t);
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
-struct UpdateResult {
-  int result;
-  cudaGraphNode_t node, from;
-};
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, UpdateResult*);
-cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
-                                   const cudaKernelNodeParams*);
-cudaError_t cudaStreamGetAttribute(cudaStream_t, int, void*);
-cudaError_t cudaStreamSetAttribute(cudaStream_t, int, const void*);
-cudaError_t cudaStreamCopyAttributes(cudaStream_t, cudaStream_t);
-cudaError_t cudaStreamGetPriority(cudaStream_t, int*);
-cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, int, void*);
-cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t, int, const void*);
-cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t, cudaGraphNode_t);
-struct InstantiateParameters {
-  unsigned long long flags;
-  cudaStream_t stream;
-  cudaGraphNode_t node;
-  int result;
-};
-cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t*, cudaGraph_t, InstantiateParameters*);
-cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*, const void*,
-                                     size_t);
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t, const char*, unsigned);
-cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
-                                        cudaEvent_t);
-cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t, cudaEvent_t*);
-cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t, cudaEvent_t);
-cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t, cudaEvent_t*);
-cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t, cudaGraphNode_t, cudaEvent_t);
-cudaError_t cudaUserObjectCreate(void**, void*, cudaHostFn_t, unsigned, unsigned);
-cudaError_t cudaUserObjectRetain(void*, unsigned);
-cudaError_t cudaUserObjectRelease(void*, unsigned);
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t, void*, unsigned, unsigned);
-cudaError_t cudaGraphReleaseUserObject(cudaGraph_t, void*, unsigned);
 cudaError_t cudaMemRangeGetAttribute(void*, size_t, int, const void*, size_t);
 cudaError_t cudaMemRangeGetAttributes(void**, size_t*, const int*, size_t, const void*, size_t);
 cudaError_t cudaMemPrefetchBatchAsync(void**, size_t*, size_t, cudaMemLocation*, size_t*, size_t,
@@ -125,162 +60,13 @@ cudaError_t cudaMemcpyBatchAsync(void* const*, const void* const*, const size_t*
                                  const size_t*, size_t, cudaStream_t);
 cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t*, cudaMemLocation*, int);
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t*, const cudaChannelFormatDesc*, int);
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, int*);
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
-cudaError_t cudaEventCreate(cudaEvent_t*);
-cudaError_t cudaEventDestroy(cudaEvent_t);
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
-cudaError_t cudaEventSynchronize(cudaEvent_t);
-cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
-cudaError_t cudaGraphDestroy(cudaGraph_t);
-cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t, cudaKernelNodeParams*);
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams*);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaGraphicsMapResources(int, void*, cudaStream_t);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
 }
 
-namespace gpusim::runtime {
+namespace gpusim::runtime::test_program {
 namespace {
-
-/// y[i] = a * y[i] + offset for i < n; `offset` is a constant variable. `stray` stores to address 16. `count`
-/// adds the number of threads to a counter. `greet` prints "Hi".
-const char* const kPtx = R"(.version 7.0
-.target sm_70
-.address_size 64
-.const .align 4 .f32 offset;
-.global .align 4 .u32 counter;
-.global .attribute(.managed) .align 4 .u32 shared_total = 5;
-.visible .entry scale(.param .u64 y, .param .f32 a, .param .u32 n)
-{
-  .reg .pred %p; .reg .b32 %r<6>; .reg .f32 %f<5>; .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [y]; ld.param.f32 %f1, [a]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
-  mad.lo.u32 %r5, %r2, %r3, %r4;
-  setp.ge.u32 %p, %r5, %r1;
-  @%p bra done;
-  mul.wide.u32 %rd2, %r5, 4; add.u64 %rd3, %rd1, %rd2;
-  ld.global.f32 %f2, [%rd3]; ld.const.f32 %f3, [offset];
-  fma.rn.f32 %f4, %f1, %f2, %f3;
-  st.global.f32 [%rd3], %f4;
-done: ret;
-}
-.visible .entry stray()
-{
-  .reg .b64 %rd1; .reg .b32 %r1;
-  mov.u64 %rd1, 16; mov.u32 %r1, 1;
-  st.global.u32 [%rd1], %r1;
-  ret;
-}
-.visible .entry count()
-{
-  .reg .b32 %r1;
-  atom.global.add.u32 %r1, [counter], 1;
-  ret;
-}
-.visible .entry stop()
-{
-  trap;
-}
-.extern .func (.param .b32 length) vprintf (.param .b64 format, .param .b64 values);
-.global .align 1 .b8 greeting[4] = {72, 105, 10, 0};
-.visible .entry greet()
-{
-  .reg .b64 %rd<3>; .reg .b32 %r1;
-  mov.u64 %rd1, greeting; cvta.global.u64 %rd2, %rd1;
-  {
-    .param .b64 format; .param .b64 values; .param .b32 length;
-    st.param.b64 [format], %rd2; st.param.b64 [values], %rd2;
-    call.uni (length), vprintf, (format, values);
-    ld.param.b32 %r1, [length];
-  }
-  ret;
-}
-)";
-
-template <class T>
-void put(std::string& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::string fat_binary() {
-  std::string ptx = kPtx;
-  ptx.resize((ptx.size() + 8) / 8 * 8, '\0');
-  std::string body;
-  put<uint16_t>(body, 1), put<uint16_t>(body, 0x101), put<uint32_t>(body, 64),
-      put<uint64_t>(body, ptx.size());
-  put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint16_t>(body, 0), put<uint16_t>(body, 7);
-  put<uint32_t>(body, 70), put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint64_t>(body, 0x11);
-  put<uint64_t>(body, 0), put<uint64_t>(body, 0);
-  body += ptx;
-  std::string all;
-  put<uint32_t>(all, 0xBA55ED50), put<uint16_t>(all, 1), put<uint16_t>(all, 16),
-      put<uint64_t>(all, body.size());
-  return all + body;
-}
-
-// What the host program has in place of kernels and variables: their addresses are all that counts.
-char scale_stub, stray_stub, count_stub, greet_stub, stop_stub, offset_shadow[4], counter_shadow[4];
-unsigned* managed_variable;
-
-struct Wrapper {
-  uint32_t magic, version;
-  const char* binary;
-  void* linked;
-};
-
-class Cudart : public ::testing::Test {
- protected:
-  void SetUp() override {
-    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
-    setenv("GPUSIM_QUIET", "1", 1);
-    if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
-    static const std::string binary = fat_binary();
-    static Wrapper wrapper{0x466243B1, 1, binary.data(), nullptr};
-    void** handle = __cudaRegisterFatBinary(&wrapper);
-    for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"},
-                                     {&stray_stub, "stray"},
-                                     {&count_stub, "count"},
-                                     {&stop_stub, "stop"},
-                                     {&greet_stub, "greet"}})
-      __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
-    __cudaRegisterVar(handle, counter_shadow, counter_shadow, "counter", 0, 4, 0, 0);
-    __cudaRegisterManagedVar(handle, reinterpret_cast<void**>(&managed_variable), nullptr, "shared_total", 0,
-                             4, 0, 0);
-    __cudaRegisterFatBinaryEnd(handle);
-    program_ = handle;
-  }
-  [[nodiscard]] virtual bool functional() const { return true; }
-
-  static cudaError_t scale(float* y, float a, unsigned n, cudaStream_t stream = nullptr) {
-    void* arguments[] = {&y, &a, &n};
-    return cudaLaunchKernel(&scale_stub, {(n + 127) / 128, 1, 1}, {128, 1, 1}, arguments, 0, stream);
-  }
-  static float* device_floats(const std::vector<float>& values) {
-    void* memory = nullptr;
-    EXPECT_EQ(cudaMalloc(&memory, values.size() * 4), 0);
-    EXPECT_EQ(cudaMemcpy(memory, values.data(), values.size() * 4, cudaMemcpyHostToDevice), 0);
-    return static_cast<float*>(memory);
-  }
-  static std::vector<float> host_floats(const float* memory, size_t count) {
-    std::vector<float> values(count);
-    EXPECT_EQ(cudaMemcpy(values.data(), memory, count * 4, cudaMemcpyDeviceToHost), 0);
-    return values;
-  }
-  static int error(Code code) { return static_cast<int>(code); }
-
-  void** program_ = nullptr;
-};
-
-class TimedCudart : public Cudart {
- protected:
-  [[nodiscard]] bool functional() const override { return false; }
-};
 
 TEST_F(TimedCudart, WhatNobodyWaitsForIsDoneAndRecordedAtTheEnd) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "at_the_end";
@@ -586,345 +372,6 @@ TEST_F(Cudart, HostFunctionsRunInTheOrderOfTheStream) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  ASSERT_EQ(cudaStreamCreate(&stream), 0);
-  float* const y = device_floats({1, 1});
-  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
-  ASSERT_EQ(scale(y, 2, 2, stream), 0);
-  ASSERT_EQ(scale(y, 5, 1, stream), 0);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
-  size_t count = 0;
-  ASSERT_EQ(cudaGraphGetNodes(graph, nullptr, &count), 0);
-  EXPECT_EQ(count, 2u);
-  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{1, 1}));  // nothing has run yet
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
-  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
-  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
-  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
-  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{100, 4}));
-  // A captured node is changed by what it says of itself.
-  std::vector<cudaGraphNode_t> nodes(count);
-  ASSERT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), 0);
-  cudaKernelNodeParams p{};
-  ASSERT_EQ(cudaGraphKernelNodeGetParams(nodes[1], &p), 0);
-  EXPECT_EQ(p.func, &scale_stub);
-  float a = 3;
-  p.kernelParams[1] = &a;
-  ASSERT_EQ(cudaGraphExecKernelNodeSetParams(executable, nodes[1], &p), 0);
-  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
-  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
-  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{600, 8}));
-  EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
-  EXPECT_EQ(cudaGraphDestroy(graph), 0);
-  EXPECT_EQ(cudaGraphDestroy(graph), error(Code::kInvalidValue));
-}
-
-TEST_F(Cudart, CallsThatCannotBeCapturedInvalidateTheCapture) {
-  cudaStream_t stream, other;
-  cudaEvent_t event, outside;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, 1), 0);
-  ASSERT_EQ(cudaStreamCreate(&other), 0);
-  ASSERT_EQ(cudaEventCreate(&event), 0);
-  ASSERT_EQ(cudaEventCreate(&outside), 0);
-  ASSERT_EQ(cudaEventRecord(outside, other), 0);
-  float* const y = device_floats({1});
-  void* p = nullptr;
-  const auto status_of = [](cudaStream_t s) {
-    int status = -1;
-    EXPECT_EQ(cudaStreamIsCapturing(s, &status), 0);
-    return status;
-  };
-  const auto begin = [&](int mode) {
-    ASSERT_EQ(cudaStreamBeginCapture(stream, mode), 0);
-    ASSERT_EQ(scale(y, 2, 1, stream), 0);
-    EXPECT_EQ(status_of(stream), 1);
-  };
-  const auto expect_invalid = [&] {
-    cudaGraph_t graph = reinterpret_cast<cudaGraph_t>(&p);
-    EXPECT_EQ(status_of(stream), 2);
-    EXPECT_EQ(scale(y, 2, 1, stream), error(Code::kStreamCaptureInvalidated));
-    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), error(Code::kStreamCaptureInvalidated));
-    EXPECT_EQ(graph, nullptr);
-    EXPECT_EQ(status_of(stream), 0);
-  };
-  const auto expect_valid = [&] {
-    cudaGraph_t graph = nullptr;
-    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), 0);
-    EXPECT_EQ(cudaGraphDestroy(graph), 0);
-  };
-  constexpr int kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
-  const int unsupported = error(Code::kStreamCaptureUnsupported);
-  begin(kRelaxed);
-  EXPECT_EQ(cudaStreamSynchronize(stream), unsupported);
-  expect_invalid();
-  begin(kRelaxed);
-  EXPECT_EQ(cudaDeviceSynchronize(), unsupported);
-  expect_invalid();
-  begin(kRelaxed);
-  EXPECT_EQ(cudaEventRecord(event, stream), 0);
-  EXPECT_EQ(cudaEventSynchronize(event), error(Code::kCapturedEvent));
-  expect_invalid();
-  // A stream that was drawn in is of the same capture; what was recorded outside is not.
-  begin(kRelaxed);
-  EXPECT_EQ(cudaEventRecord(event, stream), 0);
-  EXPECT_EQ(cudaStreamWaitEvent(other, event, 0), 0);
-  EXPECT_EQ(status_of(other), 1);
-  EXPECT_EQ(cudaStreamWaitEvent(other, outside, 0), error(Code::kStreamCaptureIsolation));
-  EXPECT_EQ(status_of(other), 2);
-  expect_invalid();
-  EXPECT_EQ(status_of(other), 0);
-  // The legacy default stream would wait for a blocking stream.
-  begin(kRelaxed);
-  EXPECT_EQ(cudaMemset(y, 0, 4), 0);
-  expect_valid();
-  ASSERT_EQ(cudaStreamBeginCapture(other, kRelaxed), 0);
-  EXPECT_EQ(cudaMemset(y, 0, 4), error(Code::kStreamCaptureImplicit));
-  EXPECT_EQ(status_of(other), 2);
-  cudaGraph_t none = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(other, &none), error(Code::kStreamCaptureInvalidated));
-  // Potentially unsafe calls, of this thread and of others
-  const auto elsewhere = [&](int mode) {
-    cudaError_t result = -1;
-    std::thread([&] {
-      if (cudaThreadExchangeStreamCaptureMode(&mode) == 0) result = cudaMalloc(&p, 4);
-    }).join();
-    return result;
-  };
-  begin(kGlobal);
-  EXPECT_EQ(cudaMalloc(&p, 4), unsupported);
-  expect_invalid();
-  begin(kGlobal);
-  EXPECT_EQ(cudaEventQuery(outside), unsupported);
-  expect_invalid();
-  begin(kGlobal);
-  EXPECT_EQ(elsewhere(kThreadLocal), 0);
-  EXPECT_EQ(elsewhere(kRelaxed), 0);
-  EXPECT_EQ(status_of(stream), 1);
-  EXPECT_EQ(elsewhere(kGlobal), unsupported);
-  expect_invalid();
-  begin(kThreadLocal);
-  EXPECT_EQ(elsewhere(kGlobal), 0);
-  EXPECT_EQ(status_of(stream), 1);
-  EXPECT_EQ(cudaMalloc(&p, 4), unsupported);
-  expect_invalid();
-  begin(kRelaxed);
-  EXPECT_EQ(cudaMalloc(&p, 4), 0);
-  expect_valid();
-  int mode = kRelaxed;
-  // The mode is the same for both libraries.
-  void* exchange = nullptr;
-  int found = -1;
-  ASSERT_EQ(
-      cudaGetDriverEntryPointByVersion("cuThreadExchangeStreamCaptureMode", &exchange, 12000, 0, &found), 0);
-  ASSERT_EQ(reinterpret_cast<int (*)(int*)>(exchange)(&mode), 0);
-  EXPECT_EQ(mode, kGlobal);
-  begin(kGlobal);
-  EXPECT_EQ(cudaMalloc(&p, 4), 0);
-  expect_valid();
-  ASSERT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), 0);
-  EXPECT_EQ(mode, kRelaxed);
-  mode = 3;
-  EXPECT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), error(Code::kInvalidValue));
-  // Only a relaxed capture ends in another thread.
-  begin(kGlobal);
-  std::thread([&] {
-    EXPECT_EQ(cudaStreamEndCapture(stream, &none), error(Code::kStreamCaptureWrongThread));
-  }).join();
-  expect_valid();
-}
-
-TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {
-  cudaStream_t stream;
-  cudaEvent_t before, after;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  ASSERT_EQ(cudaStreamCreate(&stream), 0);
-  ASSERT_EQ(cudaEventCreate(&before), 0);
-  ASSERT_EQ(cudaEventCreate(&after), 0);
-  constexpr unsigned kExternal = 1;
-  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), error(Code::kInvalidValue));
-  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, 2), error(Code::kInvalidValue));
-  float* const y = device_floats({1});
-  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
-  ASSERT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), 0);
-  ASSERT_EQ(scale(y, 2, 1, stream), 0);
-  ASSERT_EQ(cudaEventRecordWithFlags(after, stream, kExternal), 0);
-  ASSERT_EQ(cudaStreamWaitEvent(stream, before, kExternal), 0);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
-  std::vector<cudaGraphNode_t> nodes(8);
-  size_t count = nodes.size();
-  ASSERT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), 0);
-  ASSERT_EQ(count, 4u);
-  std::vector<int> types(count);
-  for (size_t i = 0; i < count; ++i) EXPECT_EQ(cudaGraphNodeGetType(nodes[i], &types[i]), 0);
-  EXPECT_EQ(types, (std::vector<int>{7, 0, 7, 6}));  // record, kernel, record, wait
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
-  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
-  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
-  float milliseconds = 0;
-  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before, after), 0);
-  EXPECT_GT(milliseconds, 0);
-  EXPECT_EQ(cudaEventDestroy(after), 0);
-  EXPECT_EQ(cudaGraphLaunch(executable, stream), error(Code::kInvalidResourceHandle));
-  // What is destroyed while it is captured leaves nothing behind that a new event could be taken for.
-  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
-  for (int i = 0; i < 8; ++i) {
-    cudaEvent_t event = nullptr;
-    ASSERT_EQ(cudaEventCreate(&event), 0);
-    EXPECT_EQ(cudaStreamWaitEvent(stream, event, 0), 0);
-    ASSERT_EQ(cudaEventRecord(event, stream), 0);
-    ASSERT_EQ(cudaEventDestroy(event), 0);
-  }
-  cudaEvent_t fresh = nullptr;
-  ASSERT_EQ(cudaEventCreate(&fresh), 0);
-  EXPECT_EQ(cudaEventSynchronize(fresh), 0);
-  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), 0);
-}
-
-TEST_F(Cudart, AnUpdateOfAGraphSaysWhatHasChanged) {
-  const cudaKernelNodeParams count{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
-  const cudaKernelNodeParams greet{&greet_stub, {1, 1, 1}, {1, 1, 1}, 0, nullptr, nullptr};
-  struct Made {
-    cudaGraph_t graph = nullptr;
-    cudaGraphNode_t a = nullptr, b = nullptr, c = nullptr;
-  };
-  // A kernel, an empty node, and one that comes after one of them.
-  const auto make = [](const cudaKernelNodeParams& kernel, bool after_kernel) {
-    Made m;
-    EXPECT_EQ(cudaGraphCreate(&m.graph, 0), 0);
-    EXPECT_EQ(cudaGraphAddKernelNode(&m.a, m.graph, nullptr, 0, &kernel), 0);
-    EXPECT_EQ(cudaGraphAddEmptyNode(&m.b, m.graph, nullptr, 0), 0);
-    EXPECT_EQ(cudaGraphAddEmptyNode(&m.c, m.graph, after_kernel ? &m.a : &m.b, 1), 0);
-    return m;
-  };
-  const Made first = make(count, true);
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaGraphInstantiate(&executable, first.graph, 0), 0);
-  const auto expect = [&](cudaGraph_t graph, int result, cudaGraphNode_t node, cudaGraphNode_t from) {
-    UpdateResult r{};
-    EXPECT_EQ(cudaGraphExecUpdate(executable, graph, &r),
-              result == 0 ? 0 : error(Code::kGraphExecUpdateFailure));
-    EXPECT_EQ(r.result, result);
-    EXPECT_EQ(r.node, node);
-    EXPECT_EQ(r.from, from);
-  };
-  constexpr int kTopology = 2, kType = 3;
-  const Made rewired = make(count, false);
-  expect(rewired.graph, kTopology, rewired.c, rewired.b);
-  Made other;
-  ASSERT_EQ(cudaGraphCreate(&other.graph, 0), 0);
-  ASSERT_EQ(cudaGraphAddEmptyNode(&other.a, other.graph, nullptr, 0), 0);
-  expect(other.graph, kTopology, nullptr, nullptr);
-  ASSERT_EQ(cudaGraphAddEmptyNode(&other.b, other.graph, nullptr, 0), 0);
-  ASSERT_EQ(cudaGraphAddEmptyNode(&other.c, other.graph, &other.a, 1), 0);
-  expect(other.graph, kType, other.a, nullptr);
-  // Since CUDA 11.2 the function may be another.
-  const Made greeting = make(greet, true);
-  expect(greeting.graph, 0, nullptr, nullptr);
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
-  EXPECT_EQ(cudaDeviceSynchronize(), 0);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Hi\n");
-}
-
-TEST_F(Cudart, AttributesOfStreamsAndNodesAreRemembered) {
-  constexpr int kCooperative = 2, kSynchronization = 3, kPriority = 8;
-  cudaStream_t first, second;
-  ASSERT_EQ(cudaStreamCreate(&first), 0);
-  ASSERT_EQ(cudaStreamCreate(&second), 0);
-  int value[16] = {7};
-  EXPECT_EQ(cudaStreamGetAttribute(first, kPriority, value), 0);
-  EXPECT_EQ(value[0], 0);
-  value[0] = -3;
-  EXPECT_EQ(cudaStreamSetAttribute(first, kPriority, value), 0);
-  value[0] = 2;
-  EXPECT_EQ(cudaStreamSetAttribute(first, kSynchronization, value), 0);
-  EXPECT_EQ(cudaStreamCopyAttributes(second, first), 0);
-  int priority = 0;
-  EXPECT_EQ(cudaStreamGetPriority(second, &priority), 0);
-  EXPECT_EQ(priority, -3);
-  value[0] = 0;
-  EXPECT_EQ(cudaStreamGetAttribute(second, kSynchronization, value), 0);
-  EXPECT_EQ(value[0], 2);
-  EXPECT_EQ(cudaStreamGetAttribute(second, kCooperative, value), error(Code::kInvalidValue));
-  cudaGraph_t graph = nullptr;
-  cudaGraphNode_t a = nullptr, b = nullptr, empty = nullptr;
-  const cudaKernelNodeParams p{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
-  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
-  ASSERT_EQ(cudaGraphAddKernelNode(&a, graph, nullptr, 0, &p), 0);
-  ASSERT_EQ(cudaGraphAddKernelNode(&b, graph, nullptr, 0, &p), 0);
-  ASSERT_EQ(cudaGraphAddEmptyNode(&empty, graph, nullptr, 0), 0);
-  value[0] = -1;
-  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(a, kPriority, value), 0);
-  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(a, kCooperative, value), 0);
-  EXPECT_EQ(cudaGraphKernelNodeCopyAttributes(b, a), 0);
-  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(b, kCooperative, value), 0);
-  EXPECT_EQ(value[0], 1);
-  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(b, kPriority, value), 0);
-  EXPECT_EQ(value[0], -1);
-  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(empty, kPriority, value), error(Code::kInvalidValue));
-}
-
-TEST_F(Cudart, GraphsAreInstantiatedPrintedAndKeepObjects) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  cudaGraphNode_t a = nullptr, record = nullptr;
-  cudaEvent_t first, second, event = nullptr;
-  const cudaKernelNodeParams p{&count_stub, {3, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
-  ASSERT_EQ(cudaEventCreate(&first), 0);
-  ASSERT_EQ(cudaEventCreate(&second), 0);
-  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
-  ASSERT_EQ(cudaGraphAddKernelNode(&a, graph, nullptr, 0, &p), 0);
-  ASSERT_EQ(cudaGraphAddEventRecordNode(&record, graph, &a, 1, first), 0);
-  EXPECT_EQ(cudaGraphEventRecordNodeGetEvent(record, &event), 0);
-  EXPECT_EQ(event, first);
-  EXPECT_EQ(cudaGraphEventWaitNodeGetEvent(record, &event), error(Code::kInvalidValue));
-  EXPECT_EQ(cudaGraphEventRecordNodeSetEvent(record, second), 0);
-  EXPECT_EQ(cudaGraphEventRecordNodeGetEvent(record, &event), 0);
-  EXPECT_EQ(event, second);
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "graph.dot";
-  EXPECT_EQ(cudaGraphDebugDotPrint(graph, file.c_str(), 0), 0);
-  std::ifstream in(file);
-  const std::string dot((std::istreambuf_iterator<char>(in)), {});
-  EXPECT_EQ(dot.find("digraph dot {"), 0u) << dot;
-  EXPECT_NE(dot.find("count\\ngrid 3,1,1"), std::string::npos) << dot;
-  EXPECT_NE(dot.find("\"graph_0_node_0\" -> \"graph_0_node_1\""), std::string::npos) << dot;
-  std::filesystem::remove(file);
-  EXPECT_EQ(cudaGraphDebugDotPrint(graph, "/no/such/folder/graph.dot", 0), error(Code::kInvalidValue));
-  // An object lives as long as the program, a graph or an executable graph refers to it.
-  static int destroyed;
-  destroyed = 0;
-  int data = 1;
-  void* object = nullptr;
-  const auto destroy = [](void* of) { destroyed += *static_cast<int*>(of); };
-  EXPECT_EQ(cudaUserObjectCreate(&object, &data, destroy, 1, 0), error(Code::kInvalidValue));
-  ASSERT_EQ(cudaUserObjectCreate(&object, &data, destroy, 1, 1), 0);
-  EXPECT_EQ(cudaUserObjectRetain(object, 2), 0);
-  EXPECT_EQ(cudaUserObjectRelease(object, 2), 0);
-  EXPECT_EQ(cudaUserObjectRelease(object, 2), error(Code::kInvalidValue));
-  ASSERT_EQ(cudaGraphRetainUserObject(graph, object, 1, 1), 0);
-  EXPECT_EQ(cudaUserObjectRelease(object, 1), error(Code::kInvalidValue));  // the graph has it
-  InstantiateParameters parameters{0, nullptr, nullptr, 9};
-  ASSERT_EQ(cudaGraphInstantiateWithParams(&executable, graph, &parameters), 0);
-  EXPECT_EQ(parameters.result, 0);
-  EXPECT_EQ(cudaGraphReleaseUserObject(graph, object, 1), 0);
-  EXPECT_EQ(destroyed, 0);
-  EXPECT_EQ(cudaGraphExecEventRecordNodeSetEvent(executable, record, first), 0);
-  EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
-  float milliseconds = 0;
-  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, first), 0);
-  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, second, second), error(Code::kInvalidResourceHandle));
-  EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
-  EXPECT_EQ(destroyed, 1);
-  // A circle has no order.
-  ASSERT_EQ(cudaGraphAddDependencies(graph, &record, &a, nullptr, 1), 0);
-  EXPECT_EQ(cudaGraphInstantiateWithParams(&executable, graph, &parameters), error(Code::kInvalidValue));
-  EXPECT_EQ(parameters.result, 2);
-}
-
 TEST_F(Cudart, BatchesAndAdvice) {
   constexpr int kOnDevice = 1, kInvalidDevice = -2;
   void* managed = nullptr;
@@ -1008,29 +455,6 @@ TEST_F(Cudart, FunctionsOfTheDriverAreFoundByName) {
             error(Code::kInvalidValue));
 }
 
-TEST_F(Cudart, AStreamThatIsCapturedTakesWhatTheDriverSubmits) {
-  void *fill = nullptr, *launch = nullptr;
-  int status = -1;
-  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuMemsetD32Async", &fill, 12000, 0, &status), 0);
-  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphLaunch", &launch, 12000, 0, &status), 0);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  ASSERT_EQ(cudaStreamCreate(&stream), 0);
-  float* const y = device_floats({1});
-  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
-  ASSERT_EQ(reinterpret_cast<int (*)(unsigned long long, unsigned, size_t, cudaStream_t)>(fill)(
-                reinterpret_cast<unsigned long long>(y), 0x40400000, 1, stream),
-            0);
-  ASSERT_EQ(scale(y, 2, 1, stream), 0);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
-  EXPECT_EQ(host_floats(y, 1), std::vector<float>{1});
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
-  ASSERT_EQ(reinterpret_cast<int (*)(cudaGraphExec_t, cudaStream_t)>(launch)(executable, stream), 0);
-  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
-  EXPECT_EQ(host_floats(y, 1), std::vector<float>{6});
-}
-
 TEST_F(Cudart, TwoThreadsOnTwoStreams) {
   constexpr int kLaunches = 500;
   const auto work = [] {
@@ -1076,4 +500,4 @@ TEST_F(Cudart, PropertiesAreTheMachines) {
 }
 
 }  // namespace
-}  // namespace gpusim::runtime
+}  // namespace gpusim::runtime::test_program
