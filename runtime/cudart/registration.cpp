@@ -355,6 +355,12 @@ GPUSIM_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, int attribu
   });
 }
 
+GPUSIM_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute, int value,
+                                                          int device) {
+  if (device != 0) return returned(Failure(Code::kInvalidDevice));
+  return cudaFuncSetAttribute(kernel, attribute, value);
+}
+
 GPUSIM_EXPORT cudaError_t cudaFuncSetCacheConfig(const void* function, int config) {
   return call([&](Device& device) {
     (void)kernel_of(device, function);

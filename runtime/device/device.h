@@ -102,6 +102,7 @@ class Kernel {
   /// kernel is compiled for fewer, and spills: the compiler of a GPU needs fewer than our estimate.
   const isa::KernelImage& image_for(uint64_t threads);
   [[nodiscard]] bool exists();
+  [[nodiscard]] bool is_compiled() const { return lowered_ != nullptr; }
   /// As cudaFuncSetAttribute sets them.
   uint32_t max_dynamic_shared = 0;  ///< 0: what a block may have without asking
   int carveout = -1;

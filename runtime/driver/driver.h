@@ -28,8 +28,6 @@ inline const CUstream kPerThread = reinterpret_cast<CUstream>(uintptr_t{2});
 [[nodiscard]] inline std::byte* pointer(CUdeviceptr address) { return reinterpret_cast<std::byte*>(address); }
 /// Of a module that is unloaded: its texture references.
 void forget_references(const Module& module);
-/// Throw Failure (kInvalidResourceHandle) for what is no handle.
-[[nodiscard]] Module& module_of(CUmodule handle);
 // CUarray_format with its channels.
 [[nodiscard]] ChannelFormat format_of(int number, unsigned channels);
 [[nodiscard]] int number_of(const ChannelFormat& format);

@@ -1,73 +1,18 @@
 // Modules and libraries from PTX or fat binaries, functions, launches, occupancy.
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <string>
 #include <vector>
 
+#include "runtime/cudart/libraries.h"
 #include "runtime/driver/driver.h"
-#include "runtime/fatbin/fat_binary.h"
-#include "simcore/text/input_error.h"
 
 namespace gpusim::runtime::driver {
 
+using cudart::load_image;
+using cudart::load_image_file;
+using cudart::loaded_module;
+
 namespace {
-
-std::set<Module*>& modules() {
-  static auto* const all = new std::set<Module*>;
-  return *all;
-}
-
-/// PTX text, or a fat binary with or without its wrapper.
-std::vector<Module::Text> texts_of(const Device& device, const void* image, const std::string& name) {
-  require(image != nullptr);
-  uint32_t magic = 0;
-  std::memcpy(&magic, image, sizeof magic);
-  const auto* bytes = static_cast<const std::byte*>(image);
-  if (magic == kFatBinaryWrapperMagic) {
-    std::memcpy(&bytes, bytes + 8, sizeof bytes);
-    magic = kFatBinaryMagic;
-  }
-  if (magic == kFatBinaryMagic) {
-    const std::span<const std::byte, 16> header(bytes, 16);
-    const std::vector<FatEntry> entries = fat_entries({bytes, fat_binary_bytes(header)});
-    const FatEntry* best = newest_ptx(entries, static_cast<int>(device.machine().gpu.compute_capability));
-    if (best == nullptr) throw Failure(Code::kNoKernelImageForDevice, name + ": the fat binary holds no PTX");
-    return {{name, ptx_text(*best)}};
-  }
-  if (std::memcmp(image, "\177ELF", 4) == 0)
-    throw Failure(Code::kNoKernelImageForDevice, name + ": is machine code of a real GPU; gpusim runs PTX");
-  return {{name, std::string(static_cast<const char*>(image))}};
-}
-
-CUresult load(CUmodule* module, const void* image, const std::string& name) {
-  return call([&](Device& device) {
-    require(module != nullptr);
-    try {
-      Module& made = device.add_module(texts_of(device, image, name));
-      try {
-        made.load();
-      } catch (...) {
-        device.remove_module(made);
-        throw;
-      }
-      modules().insert(&made);
-      *module = &made;
-    } catch (const core::InputError& error) {
-      throw Failure(Code::kInvalidKernelImage, error.what());
-    }
-  });
-}
-
-CUresult load_file(CUmodule* module, const char* file) {
-  if (file == nullptr) return static_cast<int>(Code::kInvalidValue);
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return static_cast<int>(Code::kFileNotFound);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  return load(module, text.c_str(), file);
-}
 
 LaunchRequest request_of(Size3 grid, Size3 block, unsigned shared) {
   LaunchRequest r;
@@ -108,60 +53,40 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
 
 }  // namespace
 
-Module& module_of(CUmodule handle) {
-  require(modules().contains(handle), Code::kInvalidResourceHandle);
-  return *handle;
+GPUSIM_DRIVER cuModuleLoad(CUmodule* module, const char* file) { return load_image_file(module, file); }
+GPUSIM_DRIVER cuModuleLoadData(CUmodule* module, const void* image) {
+  return load_image(module, image, "module");
 }
-
-GPUSIM_DRIVER cuModuleLoad(CUmodule* module, const char* file) { return load_file(module, file); }
-GPUSIM_DRIVER cuModuleLoadData(CUmodule* module, const void* image) { return load(module, image, "module"); }
 GPUSIM_DRIVER cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-  return load(module, image, "fat binary");
+  return load_image(module, image, "fat binary");
 }
 GPUSIM_DRIVER cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, const int* options,
                                  void** values) {
-  const CUresult result = load(module, image, "module");
-  // The logs stay empty; what is wrong is told on stderr. 4 and 6: their sizes, which become those that are
-  // used.
-  for (unsigned i = 0; i < count && options != nullptr && values != nullptr; ++i) {
-    if ((options[i] == 3 || options[i] == 5) && values[i] != nullptr) *static_cast<char*>(values[i]) = '\0';
-    if (options[i] == 4 || options[i] == 6) values[i] = nullptr;
-  }
-  return result;
+  return load_image(module, image, "module", {options, values, count});
 }
 GPUSIM_DRIVER cuModuleUnload(CUmodule module) {
   return call([&](Device& device) {
-    Module& m = module_of(module);
-    modules().erase(&m);
-    forget_references(m);
-    device.remove_module(m);
+    forget_references(loaded_module(module));
+    cudart::unload(device, module);
   });
 }
 GPUSIM_DRIVER cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return call([&](Device& device) {
-    require(function != nullptr && name != nullptr);
-    Kernel& kernel = device.kernel(module_of(module), name);
-    require(kernel.exists(), Code::kSymbolNotFound);
-    *function = &kernel;
+    require(function != nullptr);
+    *function = &cudart::kernel_in(device, loaded_module(module), name);
   });
 }
 GPUSIM_DRIVER cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return call([&](Device&) {
-    require(name != nullptr);
-    const auto global = module_of(module).global(name);
-    require(global.has_value(), Code::kSymbolNotFound);
-    if (address != nullptr) *address = global->address;
-    if (bytes != nullptr) *bytes = global->bytes;
+    const Module::Global global = cudart::global_in(loaded_module(module), name);
+    if (address != nullptr) *address = global.address;
+    if (bytes != nullptr) *bytes = global.bytes;
   });
 }
-GPUSIM_DRIVER cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
-  return call([&](Device&) {
-    require(count != nullptr);
-    const auto& functions = module_of(module).ptx().functions;
-    *count = static_cast<unsigned>(std::ranges::count_if(
-        functions, [](const isa::Function& f) { return f.is_entry && !f.is_declaration; }));
-  });
-}
+GPUSIM_SAME(cuModuleGetFunctionCount, cudaLibraryGetKernelCount, (unsigned* count, CUmodule module),
+            (count, module))
+GPUSIM_SAME(cuModuleEnumerateFunctions, cudaLibraryEnumerateKernels,
+            (CUfunction * functions, unsigned count, CUmodule module), (functions, count, module))
 GPUSIM_DRIVER cuModuleGetLoadingMode(int* mode) {
   constexpr int kLazy = 2;  // kernels are compiled when they are first needed
   return call([&](Device&) {
@@ -170,29 +95,35 @@ GPUSIM_DRIVER cuModuleGetLoadingMode(int* mode) {
   });
 }
 // Libraries (CUDA 12): modules and kernels by other names.
-GPUSIM_DRIVER cuLibraryLoadData(CUmodule* library, const void* image, int*, void**, unsigned, int*, void**,
-                                unsigned) {
-  return load(library, image, "library");
-}
-GPUSIM_DRIVER cuLibraryLoadFromFile(CUmodule* library, const char* file, int*, void**, unsigned, int*, void**,
-                                    unsigned) {
-  return load_file(library, file);
-}
+GPUSIM_SAME(cuLibraryLoadData, cudaLibraryLoadData,
+            (CUmodule * library, const void* image, const int* jit_options, void** jit_values,
+             unsigned jit_count, const int* options, void** values, unsigned count),
+            (library, image, jit_options, jit_values, jit_count, options, values, count))
+GPUSIM_SAME(cuLibraryLoadFromFile, cudaLibraryLoadFromFile,
+            (CUmodule * library, const char* file, const int* jit_options, void** jit_values,
+             unsigned jit_count, const int* options, void** values, unsigned count),
+            (library, file, jit_options, jit_values, jit_count, options, values, count))
 GPUSIM_DRIVER cuLibraryUnload(CUmodule library) { return cuModuleUnload(library); }
 GPUSIM_DRIVER cuLibraryGetModule(CUmodule* module, CUmodule library) {
-  if (module == nullptr) return 1;
-  *module = library;
-  return 0;
+  return call([&](Device&) {
+    require(module != nullptr);
+    *module = &loaded_module(library);
+  });
 }
 GPUSIM_DRIVER cuLibraryGetKernel(CUfunction* kernel, CUmodule library, const char* name) {
   return cuModuleGetFunction(kernel, library, name);
 }
-GPUSIM_DRIVER cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule library, const char* name) {
-  return cuModuleGetGlobal_v2(address, bytes, library, name);
-}
+GPUSIM_SAME(cuLibraryGetGlobal, cudaLibraryGetGlobal,
+            (void** address, size_t* bytes, CUmodule library, const char* name),
+            (address, bytes, library, name))
 GPUSIM_DRIVER cuLibraryGetKernelCount(unsigned* count, CUmodule library) {
   return cuModuleGetFunctionCount(count, library);
 }
+GPUSIM_DRIVER cuLibraryEnumerateKernels(CUfunction* kernels, unsigned count, CUmodule library) {
+  return cuModuleEnumerateFunctions(kernels, count, library);
+}
+GPUSIM_SAME(cuLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction,
+            (void** function, CUmodule library, const char* name), (function, library, name))
 GPUSIM_DRIVER cuKernelGetFunction(CUfunction* function, CUfunction kernel) {
   if (function == nullptr) return 1;
   *function = kernel;
@@ -295,6 +226,16 @@ GPUSIM_DRIVER cuKernelGetParamInfo(CUfunction kernel, size_t index, size_t* offs
   return cuFuncGetParamInfo(kernel, index, offset, bytes);
 }
 GPUSIM_DRIVER cuFuncSetCacheConfig(CUfunction, int) { return 0; }
+/// Kernels are compiled when they are first needed; who asks for it needs them.
+GPUSIM_DRIVER cuFuncLoad(CUfunction function) {
+  return call([&](Device&) { (void)kernel_of(function).image(); });
+}
+GPUSIM_DRIVER cuFuncIsLoaded(int* loaded, CUfunction function) {
+  return call([&](Device&) {
+    require(loaded != nullptr);
+    *loaded = kernel_of(function).is_compiled();
+  });
+}
 GPUSIM_DRIVER cuFuncSetSharedMemConfig(CUfunction, int) { return 0; }
 GPUSIM_DRIVER cuFuncGetModule(CUmodule* module, CUfunction function) {
   return call([&](Device&) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "runtime/cudart/libraries.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -97,7 +98,7 @@ void forget_references(const Module& module) {
 GPUSIM_DRIVER cuModuleGetTexRef(Reference** reference, CUmodule handle, const char* name) {
   return call([&](Device&) {
     require(reference != nullptr && name != nullptr);
-    Module& module = module_of(handle);
+    Module& module = cudart::loaded_module(handle);
     const auto texture = module.texture_reference(name);
     require(texture.has_value(), Code::kSymbolNotFound);
     auto& made = references().of_modules[{&module, name}];

@@ -1,0 +1,151 @@
+#include "runtime/cudart/libraries.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "runtime/fatbin/fat_binary.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+std::set<Module*>& modules() { return common_state<std::set<Module*>>("loaded modules"); }
+
+/// `known`: how many bytes there are, where that is known.
+std::vector<Module::Text> texts_of(const Device& device, const void* image, std::optional<size_t> known,
+                                   const std::string& name) {
+  const auto* bytes = static_cast<const std::byte*>(image);
+  // None of these begins with a zero, which a text of no length does.
+  const auto begins_with = [image](const void* magic) {
+    return std::strncmp(static_cast<const char*>(image), static_cast<const char*>(magic), 4) == 0;
+  };
+  const bool wrapped = !known && begins_with(&kFatBinaryWrapperMagic);
+  if (wrapped) std::memcpy(&bytes, bytes + 8, sizeof bytes);
+  if (wrapped || begins_with(&kFatBinaryMagic)) {
+    constexpr size_t kHeader = 16;
+    if (known && *known < kHeader) throw core::InputError(name + ": the fat binary is cut off");
+    const uint64_t length = fat_binary_bytes(std::span<const std::byte, kHeader>(bytes, kHeader));
+    if (known && *known < length) throw core::InputError(name + ": the fat binary is cut off");
+    const std::vector<FatEntry> entries = fat_entries({bytes, length});
+    const FatEntry* best = newest_ptx(entries, static_cast<int>(device.machine().gpu.compute_capability));
+    if (best == nullptr) throw Failure(Code::kNoKernelImageForDevice, name + ": the fat binary holds no PTX");
+    return {{name, ptx_text(*best)}};
+  }
+  if (begins_with("\177ELF"))
+    throw Failure(Code::kNoKernelImageForDevice, name + ": is machine code of a real GPU; gpusim runs PTX");
+  return {{name, std::string(static_cast<const char*>(image))}};
+}
+
+/// What was wrong goes into the log of errors, as far as there is room; the other stays empty.
+void write_logs(const JitOptions& options, const std::string& errors) {
+  enum : int { kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6 };
+  if (options.names == nullptr || options.values == nullptr) return;
+  size_t room = 0;
+  for (unsigned i = 0; i < options.count; ++i)
+    if (options.names[i] == kErrorBytes)
+      room = static_cast<unsigned>(reinterpret_cast<uintptr_t>(options.values[i]));
+  const size_t used = room == 0 ? 0 : std::min(errors.size(), room - 1);
+  for (unsigned i = 0; i < options.count; ++i) {
+    void*& value = options.values[i];
+    switch (options.names[i]) {
+      case kInfoLog:
+        if (value != nullptr) *static_cast<char*>(value) = '\0';
+        break;
+      case kErrorLog:
+        if (value == nullptr || room == 0) break;
+        std::memcpy(value, errors.data(), used);
+        static_cast<char*>(value)[used] = '\0';
+        break;
+      case kInfoBytes:
+        value = nullptr;
+        break;
+      case kErrorBytes:
+        value = reinterpret_cast<void*>(used);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+cudaError_t load(Module** module, const void* image, std::optional<size_t> known, const std::string& name,
+                 const JitOptions& options) {
+  std::string errors;
+  const cudaError_t result = call([&](Device& device) {
+    require(module != nullptr && image != nullptr);
+    require(options.count == 0 || (options.names != nullptr && options.values != nullptr));
+    try {
+      Module& made = device.add_module(texts_of(device, image, known, name));
+      try {
+        made.load();
+      } catch (...) {
+        device.remove_module(made);
+        throw;
+      }
+      modules().insert(&made);
+      *module = &made;
+    } catch (const core::InputError& error) {
+      errors = error.what();
+      throw Failure(Code::kInvalidKernelImage, error.what());
+    } catch (const Failure& failure) {
+      errors = failure.what();
+      throw;
+    }
+  });
+  write_logs(options, errors);
+  return result;
+}
+
+}  // namespace
+
+cudaError_t load_image(Module** module, const void* image, const std::string& name,
+                       const JitOptions& options) {
+  return load(module, image, std::nullopt, name, options);
+}
+
+cudaError_t load_image_file(Module** module, const char* file, const JitOptions& options) {
+  if (file == nullptr) return returned(Failure(Code::kInvalidValue));
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return returned(Failure(Code::kFileNotFound));
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return load(module, bytes.c_str(), bytes.size(), file, options);
+}
+
+void unload(Device& device, Module* module) {
+  Module& m = loaded_module(module);
+  modules().erase(&m);
+  device.remove_module(m);
+}
+
+Module& loaded_module(Module* handle) {
+  require(modules().contains(handle), Code::kInvalidResourceHandle);
+  return *handle;
+}
+
+Kernel& kernel_in(Device& device, Module& module, const char* name) {
+  require(name != nullptr);
+  Kernel& kernel = device.kernel(module, name);
+  require(kernel.exists(), Code::kSymbolNotFound);
+  return kernel;
+}
+
+Module::Global global_in(Module& module, const char* name) {
+  require(name != nullptr);
+  const auto global = module.global(name);
+  require(global.has_value(), Code::kSymbolNotFound);
+  return *global;
+}
+
+std::vector<std::string> kernels_in(Module& module) {
+  std::vector<std::string> names;
+  for (const isa::Function& f : module.ptx().functions)
+    if (f.is_entry && !f.is_declaration) names.push_back(f.name);
+  return names;
+}
+
+}  // namespace gpusim::runtime::cudart
