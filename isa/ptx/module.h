@@ -39,6 +39,7 @@ struct Variable {
   std::vector<std::byte> init;  ///< initial bytes; shorter than `bytes` is zero-filled
   std::vector<Relocation> relocations;
   bool is_pointer = false;  ///< .param .u64 .ptr ...
+  bool is_managed = false;  ///< .attribute(.managed): the host uses it by its address
   SourceLoc loc;
   [[nodiscard]] bool is_array() const { return !dims.empty(); }
 };

@@ -50,6 +50,17 @@ GPUSIM_EXPORT cudaError_t cudaLibraryGetGlobal(void** pointer, size_t* bytes, Mo
     if (bytes != nullptr) *bytes = global.bytes;
   });
 }
+/// Of a variable that is __managed__.
+GPUSIM_EXPORT cudaError_t cudaLibraryGetManaged(void** pointer, size_t* bytes, Module* library,
+                                                const char* name) {
+  return call([&](Device&) {
+    require(pointer != nullptr || bytes != nullptr);
+    const Module::Global global = global_in(loaded_module(library), name);
+    require(global.managed, Code::kSymbolNotFound);
+    if (pointer != nullptr) *pointer = reinterpret_cast<void*>(global.address);
+    if (bytes != nullptr) *bytes = global.bytes;
+  });
+}
 GPUSIM_EXPORT cudaError_t cudaLibraryGetKernelCount(unsigned* count, Module* library) {
   return call([&](Device&) {
     require(count != nullptr);

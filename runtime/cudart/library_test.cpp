@@ -17,6 +17,8 @@ cudaError_t cudaLibraryLoadFromFile(void**, const char*, const int*, void**, uns
 cudaError_t cudaLibraryUnload(void*);
 cudaError_t cudaLibraryGetKernel(void**, void*, const char*);
 cudaError_t cudaLibraryGetGlobal(void**, size_t*, void*, const char*);
+cudaError_t cudaLibraryGetManaged(void**, size_t*, void*, const char*);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
 cudaError_t cudaLibraryGetKernelCount(unsigned*, void*);
 cudaError_t cudaLibraryEnumerateKernels(void**, unsigned, void*);
 cudaError_t cudaLibraryGetUnifiedFunction(void**, void*, const char*);
@@ -47,11 +49,11 @@ TEST_F(Cudart, ALibraryIsLoadedAndItsKernelsAreLaunched) {
   ASSERT_EQ(cudaMemcpy(&count, counter, 4, cudaMemcpyDeviceToHost), 0);
   EXPECT_EQ(count, 64u);
   ASSERT_EQ(cudaLibraryGetKernelCount(&count, library), 0);
-  ASSERT_EQ(count, 5u);
-  std::vector<void*> kernels(6);
-  ASSERT_EQ(cudaLibraryEnumerateKernels(kernels.data(), 6, library), 0);
+  ASSERT_EQ(count, 6u);
+  std::vector<void*> kernels(7);
+  ASSERT_EQ(cudaLibraryEnumerateKernels(kernels.data(), 7, library), 0);
   EXPECT_EQ(kernels[2], kernel);
-  EXPECT_EQ(kernels[5], nullptr);
+  EXPECT_EQ(kernels[6], nullptr);
   const char* name = nullptr;
   ASSERT_EQ(cudaFuncGetName(&name, kernels[0]), 0);
   EXPECT_EQ(std::string_view(name), "scale");
@@ -60,6 +62,32 @@ TEST_F(Cudart, ALibraryIsLoadedAndItsKernelsAreLaunched) {
   ASSERT_EQ(cudaLibraryUnload(library), 0);
   EXPECT_EQ(cudaLibraryUnload(library), error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cudaLibraryGetKernelCount(&count, library), error(Code::kInvalidResourceHandle));
+}
+
+TEST_F(Cudart, AManagedVariableOfALibraryIsSharedWithTheHost) {
+  void *library = nullptr, *kernel = nullptr, *managed = nullptr, *global = nullptr;
+  size_t bytes = 0;
+  ASSERT_EQ(load(&library, kPtx), 0);
+  ASSERT_EQ(cudaLibraryGetManaged(&managed, &bytes, library, "shared_total"), 0);
+  EXPECT_EQ(bytes, 4u);
+  ASSERT_EQ(cudaLibraryGetGlobal(&global, nullptr, library, "shared_total"), 0);
+  EXPECT_EQ(global, managed);
+  EXPECT_EQ(cudaLibraryGetManaged(&managed, &bytes, library, "counter"), error(Code::kSymbolNotFound));
+  cudaPointerAttributes attributes{};
+  ASSERT_EQ(cudaPointerGetAttributes(&attributes, managed), 0);
+  constexpr int kManaged = 3, kDevice = 2;
+  EXPECT_EQ(attributes.type, kManaged);
+  EXPECT_EQ(attributes.hostPointer, managed);
+  auto* const total = static_cast<unsigned*>(managed);
+  EXPECT_EQ(*total, 5u);
+  *total = 100;
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "share"), 0);
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr), 0);
+  ASSERT_EQ(cudaDeviceSynchronize(), 0);
+  EXPECT_EQ(*total, 132u);
+  ASSERT_EQ(cudaLibraryGetGlobal(&global, nullptr, library, "counter"), 0);
+  ASSERT_EQ(cudaPointerGetAttributes(&attributes, global), 0);
+  EXPECT_EQ(attributes.type, kDevice);
 }
 
 TEST_F(Cudart, AttributesOfAKernelOfALibraryAreSet) {

@@ -100,7 +100,6 @@ void set_managed(Device& device) {
   for (const Registry::Managed& m : open) {
     const auto global = module_of(device, *m.program).global(m.name);
     if (!global) continue;
-    device.mark_managed(global->address);
     *m.pointer = reinterpret_cast<void*>(global->address);
     // The program names the variable by what it is, not by the pointer.
     const std::lock_guard lock(r.mutex);

@@ -37,7 +37,7 @@ cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
 namespace gpusim::runtime::test_program {
 
 /// y[i] = a * y[i] + offset for i < n; `offset` is a constant variable. `stray` stores to address 16. `count`
-/// adds the number of threads to a counter. `greet` prints "Hi".
+/// adds the number of threads to a counter, `share` to a managed variable. `greet` prints "Hi".
 inline const char* const kPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -69,6 +69,12 @@ done: ret;
 {
   .reg .b32 %r1;
   atom.global.add.u32 %r1, [counter], 1;
+  ret;
+}
+.visible .entry share()
+{
+  .reg .b32 %r1;
+  atom.global.add.u32 %r1, [shared_total], 1;
   ret;
 }
 .visible .entry stop()

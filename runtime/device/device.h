@@ -66,6 +66,7 @@ class Module {
   }
   struct Global {
     uint64_t address = 0, bytes = 0;
+    bool managed = false;
   };
   /// A .global or .const variable; nothing if there is none of that name.
   [[nodiscard]] std::optional<Global> global(const std::string& name);
@@ -209,8 +210,6 @@ class Device {
   std::byte* allocate(uint64_t bytes, const std::string& name = {});
   std::byte* allocate_host(uint64_t bytes, unsigned flags = 0);
   std::byte* allocate_managed(uint64_t bytes);
-  /// A variable of a module that the program uses by its address, as it uses managed memory.
-  void mark_managed(uint64_t variable) { host_memory_[variable] = {PointerKind::Memory::kManaged, 0}; }
   /// False if nothing of that kind begins there.
   bool release(void* memory);
   bool release_host(void* memory);

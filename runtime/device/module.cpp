@@ -106,10 +106,12 @@ void Module::place_variables() {
   const size_t of_module = variables_.size();
   for (const isa::Function& f : module_.functions) place(f.variables);
   comp::write_initial_values(device_.memory_, module_, variables_, of_module);
-  for (const auto& [variable, address] : variables_)
+  for (const auto& [variable, address] : variables_) {
+    if (variable->is_managed) device_.host_memory_[address] = {PointerKind::Memory::kManaged, 0};
     device_.watch_memory(address, variable->space == isa::Space::kConst
                                       ? comp::GlobalObject::Kind::kConstant
                                       : comp::GlobalObject::Kind::kVariable);
+  }
 }
 
 uint64_t Module::address_of(const isa::Variable& variable) const {
@@ -125,7 +127,7 @@ std::optional<Module::Global> Module::global(const std::string& name) {
     return placed.first->name == name || placed.first->name.starts_with(name + "@@");
   });
   if (at == variables_.end()) return std::nullopt;
-  return Global{at->second, at->first->bytes};
+  return Global{at->second, at->first->bytes, at->first->is_managed};
 }
 
 std::optional<uint64_t> Module::texture_reference(const std::string& name) {

@@ -19,6 +19,8 @@ int cuModuleGetLoadingMode(int*);
 int cuLibraryGetKernelCount(unsigned*, void*);
 int cuLibraryEnumerateKernels(void**, unsigned, void*);
 int cuModuleEnumerateFunctions(void**, unsigned, void*);
+int cuLibraryGetManaged(CUdeviceptr*, size_t*, void*, const char*);
+int cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, void*, const char*);
 int cuFuncLoad(void*);
 int cuFuncIsLoaded(int*, void*);
 int cuFuncGetName(const char**, void*);
@@ -98,6 +100,7 @@ const char* const kAdd = R"(.version 7.0
   ret;
 }
 .visible .entry nothing() { ret; }
+.visible .global .attribute(.managed) .align 4 .u32 total = 7;
 )";
 
 struct KernelNode {
@@ -329,6 +332,26 @@ TEST_F(DriverWork, WhatFunctionsAndModulesAre) {
   EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 0), 0);
   EXPECT_EQ(value, 60000);
   EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 1), error(Code::kInvalidDevice));
+}
+
+TEST_F(DriverWork, AManagedVariableIsTheHostsToo) {
+  CUdeviceptr total = 0, same = 0;
+  size_t bytes = 0;
+  ASSERT_EQ(cuModuleGetGlobal_v2(&total, &bytes, module_, "total"), 0);
+  ASSERT_EQ(cuLibraryGetManaged(&same, &bytes, module_, "total"), 0);
+  EXPECT_EQ(same, total);
+  constexpr int kIsManaged = 8;
+  unsigned managed = 0;
+  void* values[] = {&managed};
+  ASSERT_EQ(cuPointerGetAttributes(1, &kIsManaged, values, total), 0);
+  EXPECT_EQ(managed, 1u);
+  uint32_t v = 3;
+  void* arguments[] = {&total, &v};
+  auto* const word = reinterpret_cast<uint32_t*>(total);
+  *word += 10;
+  ASSERT_EQ(cuLaunchKernel(add_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(*word, 20u);
 }
 
 TEST_F(DriverWork, WhatTheDeviceAndMemoryAre) {

@@ -116,6 +116,9 @@ GPUSIM_DRIVER cuLibraryGetKernel(CUfunction* kernel, CUmodule library, const cha
 GPUSIM_SAME(cuLibraryGetGlobal, cudaLibraryGetGlobal,
             (void** address, size_t* bytes, CUmodule library, const char* name),
             (address, bytes, library, name))
+GPUSIM_SAME(cuLibraryGetManaged, cudaLibraryGetManaged,
+            (void** address, size_t* bytes, CUmodule library, const char* name),
+            (address, bytes, library, name))
 GPUSIM_DRIVER cuLibraryGetKernelCount(unsigned* count, CUmodule library) {
   return cuModuleGetFunctionCount(count, library);
 }

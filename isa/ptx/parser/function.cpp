@@ -39,7 +39,7 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
       parser.function_ = nullptr;
     }
   } reset{*this};
-  while (!is_entry && at_name("attribute")) parse_attribute_list(false);
+  while (!is_entry && at_name("attribute")) parse_attribute_list(nullptr);
   if (at("(")) {
     if (is_entry) fail(token_.loc, "an .entry has no return value");
     parse_parameters(f, f.returns, f.return_registers, "return value");

@@ -83,6 +83,7 @@ class ModuleParser {
     uint8_t vector = 1;
     uint64_t align = 0;
     bool is_pointer = false;
+    bool is_managed = false;
     Linkage linkage = Linkage::kInternal;
   };
   [[nodiscard]] static Space space_from_name(std::string_view name);
@@ -93,7 +94,7 @@ class ModuleParser {
   Declarator parse_declarator(Space space, Linkage linkage, Place place);
   void parse_alignment(Declarator& d);
   void parse_attribute(Declarator& d);
-  void parse_attribute_list(bool of_variable);
+  void parse_attribute_list(Declarator* variable);
   void parse_element_type(Declarator& d);
   void parse_pointer_attribute(Declarator& d);
   void check_element_type(const Declarator& d, SourceLoc loc) const;

@@ -147,6 +147,18 @@ TEST(ParseInitialiser, Addresses) {
 
 // --- functions ---
 
+TEST(ParseModule, ManagedVariablesAreKnown) {
+  const Module m = parse_ok(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .attribute(.managed) .align 4 .u32 shared;
+.visible .global .attribute(.unified(1, 2)) .align 4 .u32 unified;
+.visible .global .align 4 .u32 plain;)");
+  EXPECT_TRUE(m.find_variable("shared")->is_managed);
+  EXPECT_FALSE(m.find_variable("unified")->is_managed);
+  EXPECT_FALSE(m.find_variable("plain")->is_managed);
+}
+
 TEST(ParseFunction, SignaturesAndDirectives) {
   const Module m = parse_ok(R"(.version 8.0
 .target sm_90

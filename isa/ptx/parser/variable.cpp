@@ -64,21 +64,24 @@ void ModuleParser::parse_alignment(Declarator& d) {
 /// .attribute(.managed), .attribute(.unified(1, 2)).
 void ModuleParser::parse_attribute(Declarator& d) {
   const SourceLoc loc = token_.loc;
-  parse_attribute_list(true);
+  parse_attribute_list(&d);
   if (d.space != Space::kGlobal)
     fail(loc, fmt::format("a .{} variable has no attributes", space_name(d.space)), ".global variables have");
 }
 
-/// .managed is for variables only; .unified has the halves of a UUID.
-void ModuleParser::parse_attribute_list(bool of_variable) {
+/// .managed is for variables only; .unified has the halves of a UUID. `variable` is null for a function.
+void ModuleParser::parse_attribute_list(Declarator* variable) {
   take();
   expect("(", "after .attribute");
   do {
     const Token t = token_;
     constexpr int kFirstUnified = 90;
-    if (of_variable && accept_name("managed")) continue;
+    if (variable != nullptr && accept_name("managed")) {
+      variable->is_managed = true;
+      continue;
+    }
     if (!accept_name("unified"))
-      fail_here(of_variable ? "the attribute .managed or .unified" : "the attribute .unified");
+      fail_here(variable != nullptr ? "the attribute .managed or .unified" : "the attribute .unified");
     if (module_.target_sm < kFirstUnified)
       fail(t.loc, fmt::format("'.unified' needs .target sm_{} or higher", kFirstUnified));
     expect("(", "after .unified");
@@ -159,6 +162,7 @@ Variable ModuleParser::parse_variable(const Declarator& d) {
   v.vector = d.vector;
   v.linkage = d.linkage;
   v.is_pointer = d.is_pointer;
+  v.is_managed = d.is_managed;
   v.align = d.align != 0 ? d.align : static_cast<uint64_t>(type_bytes(d.type)) * d.vector;
   parse_dimensions(v);
   check_dimensions(v, d.place);
