@@ -78,6 +78,10 @@ struct Symbol {
 /// allocated that far.
 [[nodiscard]] Copy checked_copy(Device& device, Copy copy, cudaMemcpyKind kind);
 [[nodiscard]] Copy linear_copy(Device& device, void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+[[nodiscard]] Copy to_symbol(Device& device, const void* symbol, const void* from, size_t bytes,
+                             size_t offset, cudaMemcpyKind kind);
+[[nodiscard]] Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, size_t offset,
+                               cudaMemcpyKind kind);
 /// Bytes from the first to the last of rows.
 [[nodiscard]] uint64_t span_of_rows(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
                                     uint64_t slice);

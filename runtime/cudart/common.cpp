@@ -83,4 +83,20 @@ Copy linear_copy(Device& device, void* to, const void* from, size_t bytes, cudaM
   return checked_copy(device, std::move(c), kind);
 }
 
+Copy to_symbol(Device& device, const void* symbol, const void* from, size_t bytes, size_t offset,
+               cudaMemcpyKind kind) {
+  const Symbol s = symbol_of(device, symbol);
+  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return linear_copy(device, s.address + offset, from, bytes, kind);
+}
+
+Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, size_t offset,
+                 cudaMemcpyKind kind) {
+  const Symbol s = symbol_of(device, symbol);
+  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return linear_copy(device, to, s.address + offset, bytes, kind);
+}
+
 }  // namespace gpusim::runtime::cudart

@@ -93,20 +93,6 @@ Copy peer_copy(Device& device, void* to, int to_device, const void* from, int fr
   require(to_device == 0 && from_device == 0, Code::kInvalidDevice);
   return linear_copy(device, to, from, bytes, cudaMemcpyDeviceToDevice);
 }
-Copy to_symbol(Device& device, const void* symbol, const void* from, size_t bytes, size_t offset,
-               cudaMemcpyKind kind) {
-  const Symbol s = symbol_of(device, symbol);
-  require(offset <= s.bytes && bytes <= s.bytes - offset);
-  require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
-  return linear_copy(device, s.address + offset, from, bytes, kind);
-}
-Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, size_t offset,
-                 cudaMemcpyKind kind) {
-  const Symbol s = symbol_of(device, symbol);
-  require(offset <= s.bytes && bytes <= s.bytes - offset);
-  require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
-  return linear_copy(device, to, s.address + offset, bytes, kind);
-}
 Copy to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
               size_t width, size_t height, cudaMemcpyKind kind) {
   const Array& a = array_of(device, array);

@@ -103,11 +103,22 @@ std::shared_ptr<Graph> copy_of(const Graph& graph) {
   return made;
 }
 
+namespace {
+Node* made_from(const Graph& graph, const Node* wanted) {
+  for (const auto& node : graph.nodes) {
+    if (node->original == wanted) return node.get();
+    Node* inner = node->child == nullptr ? nullptr : made_from(*node->child, wanted);
+    for (auto body = node->bodies.begin(); inner == nullptr && body != node->bodies.end(); ++body)
+      inner = made_from(**body, wanted);
+    if (inner != nullptr) return inner;
+  }
+  return nullptr;
+}
+}  // namespace
 Node& node_in(Graph& made, cudaGraphNode_t node) {
-  const auto* const wanted = reinterpret_cast<const Node*>(node);
-  const auto at = std::ranges::find_if(made.nodes, [wanted](const auto& n) { return n->original == wanted; });
-  require(at != made.nodes.end());
-  return **at;
+  Node* const found = made_from(made, reinterpret_cast<const Node*>(node));
+  require(found != nullptr);
+  return *found;
 }
 
 Node& Graph::add(Node::Type type, const cudaGraphNode_t* after, size_t count) {

@@ -96,6 +96,11 @@ struct Graph {
 [[nodiscard]] std::shared_ptr<Condition> condition_of(uint64_t handle);
 [[nodiscard]] Graph& executable_of(cudaGraphExec_t handle);
 [[nodiscard]] Node& node_of(cudaGraphNode_t handle);
+/// Throws if the node is of another type.
+inline Node& of_type(Node& node, Node::Type type) {
+  require(node.type == type);
+  return node;
+}
 /// The graph of a node that node_of() has returned.
 [[nodiscard]] Graph& owner_of(const Node& node);
 [[nodiscard]] inline cudaGraphNode_t handle_of(Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }

@@ -177,6 +177,19 @@ UpdateResult compare(const Graph& executable, const Graph& graph) {
   return {kUpdated, nullptr, nullptr};
 }
 
+/// The nodes of an executable graph become those of another. The program knows them by the graph that the
+/// executable one was made from.
+void take_over(Graph& executable, Graph&& fresh) {
+  for (size_t i = 0; i < fresh.nodes.size(); ++i) {
+    Node &old = *executable.nodes[i], &node = *fresh.nodes[i];
+    node.original = old.original;
+    if (old.child == nullptr) continue;
+    take_over(*old.child, std::move(*node.child));
+    node.child = old.child;
+  }
+  executable.nodes = std::move(fresh.nodes);
+}
+
 cudaError_t update(cudaGraphExec_t executable, cudaGraph_t graph, UpdateResult& result) {
   result = {kUpdateError, nullptr, nullptr};
   return call([&](Device& device) {
@@ -185,7 +198,7 @@ cudaError_t update(cudaGraphExec_t executable, cudaGraph_t graph, UpdateResult& 
     const Graph& fresh = graph_of(graph);
     result = compare(old, fresh);
     require(result.result == kUpdated, Code::kGraphExecUpdateFailure);
-    old.nodes.swap(copy_of(fresh)->nodes);
+    take_over(old, std::move(*copy_of(fresh)));
   });
 }
 
@@ -208,6 +221,17 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGr
   return error;
 }
 #endif
+
+GPUSIM_EXPORT cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable,
+                                                               cudaGraphNode_t node, cudaGraph_t child) {
+  return call([&](Device& device) {
+    device.synchronize();
+    Node& n = node_in(executable_of(executable), node);
+    const Graph& fresh = graph_of(child);
+    require(n.child != nullptr && compare(*n.child, fresh).result == kUpdated);
+    take_over(*n.child, std::move(*copy_of(fresh)));
+  });
+}
 
 namespace {
 /// Fills a caller's array, or says how many there are.

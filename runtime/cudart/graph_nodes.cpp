@@ -153,7 +153,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGrap
 GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* p) {
   return call([&](Device& device) {
     require(p != nullptr);
-    set_kernel(device, node_of(node), *p);
+    set_kernel(device, of_type(node_of(node), Node::Type::kKernel), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
@@ -161,7 +161,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t execu
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    set_kernel(device, node_in(executable_of(executable), node), *p);
+    set_kernel(device, of_type(node_in(executable_of(executable), node), Node::Type::kKernel), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* p) {
@@ -187,7 +187,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGrap
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
   return call([&](Device& device) {
     require(p != nullptr);
-    set_copy(device, node_of(node), *p);
+    set_copy(device, of_type(node_of(node), Node::Type::kCopy), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
@@ -202,7 +202,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t execu
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    node_in(executable_of(executable), node).copy = copy_3d(device, *p);
+    of_type(node_in(executable_of(executable), node), Node::Type::kCopy).copy = copy_3d(device, *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -214,14 +214,17 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGr
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from,
                                                          size_t bytes, cudaMemcpyKind kind) {
-  return call([&](Device& device) { node_of(node).copy = linear_copy(device, to, from, bytes, kind); });
+  return call([&](Device& device) {
+    of_type(node_of(node), Node::Type::kCopy).copy = linear_copy(device, to, from, bytes, kind);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                              void* to, const void* from, size_t bytes,
                                                              cudaMemcpyKind kind) {
   return call([&](Device& device) {
     device.synchronize();
-    node_in(executable_of(executable), node).copy = linear_copy(device, to, from, bytes, kind);
+    of_type(node_in(executable_of(executable), node), Node::Type::kCopy).copy =
+        linear_copy(device, to, from, bytes, kind);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -229,9 +232,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, 
                                                          const void* symbol, const void* from, size_t bytes,
                                                          size_t offset, cudaMemcpyKind kind) {
   return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
-    const Symbol s = symbol_of(device, symbol);
-    require(offset <= s.bytes && bytes <= s.bytes - offset);
-    n.copy = linear_copy(device, s.address + offset, from, bytes, kind);
+    n.copy = to_symbol(device, symbol, from, bytes, offset, kind);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -239,9 +240,41 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node
                                                            void* to, const void* symbol, size_t bytes,
                                                            size_t offset, cudaMemcpyKind kind) {
   return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
-    const Symbol s = symbol_of(device, symbol);
-    require(offset <= s.bytes && bytes <= s.bytes - offset);
-    n.copy = linear_copy(device, to, s.address + offset, bytes, kind);
+    n.copy = from_symbol(device, to, symbol, bytes, offset, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol,
+                                                               const void* from, size_t bytes, size_t offset,
+                                                               cudaMemcpyKind kind) {
+  return call([&](Device& device) {
+    of_type(node_of(node), Node::Type::kCopy).copy = to_symbol(device, symbol, from, bytes, offset, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* to,
+                                                                 const void* symbol, size_t bytes,
+                                                                 size_t offset, cudaMemcpyKind kind) {
+  return call([&](Device& device) {
+    of_type(node_of(node), Node::Type::kCopy).copy = from_symbol(device, to, symbol, bytes, offset, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable,
+                                                                   cudaGraphNode_t node, const void* symbol,
+                                                                   const void* from, size_t bytes,
+                                                                   size_t offset, cudaMemcpyKind kind) {
+  return call([&](Device& device) {
+    device.synchronize();
+    Node& n = of_type(node_in(executable_of(executable), node), Node::Type::kCopy);
+    n.copy = to_symbol(device, symbol, from, bytes, offset, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable,
+                                                                     cudaGraphNode_t node, void* to,
+                                                                     const void* symbol, size_t bytes,
+                                                                     size_t offset, cudaMemcpyKind kind) {
+  return call([&](Device& device) {
+    device.synchronize();
+    Node& n = of_type(node_in(executable_of(executable), node), Node::Type::kCopy);
+    n.copy = from_symbol(device, to, symbol, bytes, offset, kind);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -255,7 +288,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGrap
 GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
   return call([&](Device&) {
     require(p != nullptr);
-    set_fill(node_of(node), *p);
+    set_fill(of_type(node_of(node), Node::Type::kFill), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* p) {
@@ -270,7 +303,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t execu
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    set_fill(node_in(executable_of(executable), node), *p);
+    set_fill(of_type(node_in(executable_of(executable), node), Node::Type::kFill), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -284,7 +317,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_
 GPUSIM_EXPORT cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
   return call([&](Device&) {
     require(p != nullptr);
-    set_host(node_of(node), *p);
+    set_host(of_type(node_of(node), Node::Type::kHost), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* p) {
@@ -299,7 +332,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executa
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    set_host(node_in(executable_of(executable), node), *p);
+    set_host(of_type(node_in(executable_of(executable), node), Node::Type::kHost), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,

@@ -26,6 +26,18 @@ cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                    const cudaKernelNodeParams*);
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                       cudaGraph_t);
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t, cudaGraph_t*);
+cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, cudaGraph_t);
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                                           const void*, const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t, const void*, const void*, size_t, size_t,
+                                                 cudaMemcpyKind);
+cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t, cudaGraphNode_t, const void*,
+                                                     const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t, cudaGraphNode_t, void*, const void*,
+                                                       size_t, size_t, cudaMemcpyKind);
 cudaError_t cudaStreamGetAttribute(cudaStream_t, int, void*);
 cudaError_t cudaStreamSetAttribute(cudaStream_t, int, const void*);
 cudaError_t cudaStreamCopyAttributes(cudaStream_t, cudaStream_t);
@@ -310,6 +322,82 @@ TEST_F(Cudart, AnUpdateOfAGraphSaysWhatHasChanged) {
   EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
   EXPECT_EQ(cudaDeviceSynchronize(), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "Hi\n");
+}
+
+TEST_F(Cudart, NodesKeepTheirNamesWhenAGraphIsUpdated) {
+  float* const y = device_floats({1});
+  unsigned n = 1;
+  float a = 2;
+  float* to = y;
+  void* arguments[] = {&to, &a, &n};
+  const cudaKernelNodeParams p{&scale_stub, {1, 1, 1}, {32, 1, 1}, 0, arguments, nullptr};
+  struct Made {
+    cudaGraph_t outer = nullptr, inner = nullptr;
+    cudaGraphNode_t child = nullptr, kernel = nullptr;
+  };
+  const auto make = [&](float factor) {
+    a = factor;
+    Made m;
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), 0);
+    EXPECT_EQ(cudaGraphAddKernelNode(&m.kernel, graph, nullptr, 0, &p), 0);
+    EXPECT_EQ(cudaGraphCreate(&m.outer, 0), 0);
+    EXPECT_EQ(cudaGraphAddChildGraphNode(&m.child, m.outer, nullptr, 0, graph), 0);
+    EXPECT_EQ(cudaGraphChildGraphNodeGetGraph(m.child, &m.inner), 0);
+    size_t count = 1;
+    EXPECT_EQ(cudaGraphGetNodes(m.inner, &m.kernel, &count), 0);
+    return m;
+  };
+  const Made first = make(2), second = make(3);
+  cudaGraphExec_t executable = nullptr;
+  const auto launched = [&] {
+    EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
+    return host_floats(y, 1)[0];
+  };
+  ASSERT_EQ(cudaGraphInstantiate(&executable, first.outer, 0), 0);
+  EXPECT_EQ(launched(), 2);
+  UpdateResult result{};
+  ASSERT_EQ(cudaGraphExecUpdate(executable, second.outer, &result), 0);
+  EXPECT_EQ(launched(), 6);
+  a = 5;
+  ASSERT_EQ(cudaGraphExecKernelNodeSetParams(executable, first.kernel, &p), 0);
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(executable, second.kernel, &p), error(Code::kInvalidValue));
+  EXPECT_EQ(launched(), 30);
+  ASSERT_EQ(cudaGraphExecChildGraphNodeSetParams(executable, first.child, first.inner), 0);
+  EXPECT_EQ(launched(), 60);
+  EXPECT_EQ(cudaGraphExecChildGraphNodeSetParams(executable, first.child, first.outer),
+            error(Code::kInvalidValue));
+}
+
+TEST_F(Cudart, CopiesToSymbolsAreChanged) {
+  const float one = 1, two = 2, three = 3;
+  float back = 0;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
+  const auto kind = cudaMemcpyHostToDevice;
+  ASSERT_EQ(cudaGraphAddMemcpyNodeToSymbol(&node, graph, nullptr, 0, offset_shadow, &one, 4, 0, kind), 0);
+  ASSERT_EQ(cudaGraphMemcpyNodeSetParamsToSymbol(node, offset_shadow, &two, 4, 0, kind), 0);
+  EXPECT_EQ(cudaGraphMemcpyNodeSetParamsToSymbol(node, offset_shadow, &two, 4, 1, kind),
+            error(Code::kInvalidValue));
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
+  float* const y = device_floats({0});
+  const auto offset = [&] {
+    EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
+    EXPECT_EQ(scale(y, 0, 1), 0);
+    return host_floats(y, 1)[0];
+  };
+  EXPECT_EQ(offset(), 2);
+  ASSERT_EQ(cudaGraphExecMemcpyNodeSetParamsToSymbol(executable, node, offset_shadow, &three, 4, 0, kind), 0);
+  EXPECT_EQ(offset(), 3);
+  ASSERT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(executable, node, &back, offset_shadow, 4, 0,
+                                                       cudaMemcpyDeviceToHost),
+            0);
+  EXPECT_EQ(offset(), 3);
+  EXPECT_EQ(back, 3);
+  const cudaKernelNodeParams kernel{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(executable, node, &kernel), error(Code::kInvalidValue));
 }
 
 TEST_F(Cudart, AttributesOfStreamsAndNodesAreRemembered) {

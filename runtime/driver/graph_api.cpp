@@ -232,7 +232,7 @@ GPUSIM_DRIVER cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgra
 GPUSIM_DRIVER cuGraphMemcpyNodeSetParams(CUgraphNode node, const Copy3d* p) {
   return call([&](Device& device) {
     require(p != nullptr);
-    cudart::node_of(node).copy = described_copy(device, *p);
+    of_type(cudart::node_of(node), cudart::Node::Type::kCopy).copy = described_copy(device, *p);
   });
 }
 GPUSIM_DRIVER cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const Copy3d* p,
@@ -240,7 +240,8 @@ GPUSIM_DRIVER cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    cudart::node_in(cudart::executable_of(executable), node).copy = described_copy(device, *p);
+    of_type(cudart::node_in(cudart::executable_of(executable), node), cudart::Node::Type::kCopy).copy =
+        described_copy(device, *p);
   });
 }
 
@@ -305,5 +306,89 @@ GPUSIM_DRIVER cuGraphKernelNodeGetParams_v2(CUgraphNode node, KernelNodeParamete
   p->context = kPrimary;
   return cuGraphKernelNodeGetParams(node, &p->common);
 }
+
+// Nodes of any type
+
+namespace {
+
+/// CUgraphNodeParams: what the runtime has, but for kernels, which have two names, and copies.
+struct NodeParameters {
+  cudaGraphNodeParams common;
+  [[nodiscard]] bool is_copy() const { return common.type == static_cast<int>(cudart::Node::Type::kCopy); }
+  [[nodiscard]] const Copy3d& copy() const {
+    constexpr size_t kBehind = 2 * sizeof(int) + sizeof(CUcontext);
+    return *reinterpret_cast<const Copy3d*>(reinterpret_cast<const std::byte*>(common.reserved1) + kBehind);
+  }
+};
+/// With the kernel by its first name.
+cudaGraphNodeParams as_runtime(const NodeParameters& p) {
+  cudaGraphNodeParams common = p.common;
+  if (common.type == static_cast<int>(cudart::Node::Type::kKernel))
+    common.kernel = common_of(*reinterpret_cast<const KernelNodeParameters*>(p.common.reserved1));
+  return common;
+}
+
+}  // namespace
+
+GPUSIM_EXPORT cudaError_t cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                           const void* edges, size_t count, cudaGraphNodeParams* p);
+GPUSIM_DRIVER cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, const void* edges,
+                                size_t count, NodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  if (p->is_copy()) return cuGraphAddMemcpyNode(node, graph, after, count, &p->copy(), nullptr);
+  cudaGraphNodeParams common = as_runtime(*p);
+  const CUresult error = cudaGraphAddNode(node, graph, after, edges, count, &common);
+  // What the call gives back
+  if (common.type == static_cast<int>(cudart::Node::Type::kAllocate))
+    p->common.alloc.dptr = common.alloc.dptr;
+  if (common.type == static_cast<int>(cudart::Node::Type::kConditional))
+    p->common.conditional.phGraph_out = common.conditional.phGraph_out;
+  return error;
+}
+GPUSIM_DRIVER cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count,
+                             NodeParameters* p) {
+  return cuGraphAddNode_v2(node, graph, after, nullptr, count, p);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphNodeSetParams(CUgraphNode node, cudaGraphNodeParams* p);
+GPUSIM_DRIVER cuGraphNodeSetParams(CUgraphNode node, const NodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  if (p->is_copy()) return cuGraphMemcpyNodeSetParams(node, &p->copy());
+  cudaGraphNodeParams common = as_runtime(*p);
+  return cudaGraphNodeSetParams(node, &common);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node,
+                                                     cudaGraphNodeParams* p);
+GPUSIM_DRIVER cuGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node, const NodeParameters* p) {
+  if (p == nullptr) return static_cast<int>(Code::kInvalidValue);
+  if (p->is_copy()) return cuGraphExecMemcpyNodeSetParams(executable, node, &p->copy(), nullptr);
+  cudaGraphNodeParams common = as_runtime(*p);
+  return cudaGraphExecNodeSetParams(executable, node, &common);
+}
+GPUSIM_SAME(cuGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetParams,
+            (CUgraphExec executable, CUgraphNode node, CUgraph child), (executable, node, child))
+GPUSIM_EXPORT cudaError_t cudaGraphConditionalHandleCreate(unsigned long long* handle, CUgraph graph,
+                                                           unsigned default_value, unsigned flags);
+GPUSIM_DRIVER cuGraphConditionalHandleCreate(unsigned long long* handle, CUgraph graph, CUcontext,
+                                             unsigned default_value, unsigned flags) {
+  return cudaGraphConditionalHandleCreate(handle, graph, default_value, flags);
+}
+
+// Memory of graphs
+GPUSIM_SAME(cuGraphAddMemAllocNode, cudaGraphAddMemAllocNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,
+             cudaMemAllocNodeParams* p),
+            (node, graph, after, count, p))
+GPUSIM_SAME(cuGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams,
+            (CUgraphNode node, cudaMemAllocNodeParams* p), (node, p))
+GPUSIM_SAME(cuGraphAddMemFreeNode, cudaGraphAddMemFreeNode,
+            (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, void* memory),
+            (node, graph, after, count, memory))
+GPUSIM_SAME(cuGraphMemFreeNodeGetParams, cudaGraphMemFreeNodeGetParams, (CUgraphNode node, void* memory),
+            (node, memory))
+GPUSIM_SAME(cuDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute,
+            (CUdevice device, int attribute, void* value), (device, attribute, value))
+GPUSIM_SAME(cuDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute,
+            (CUdevice device, int attribute, void* value), (device, attribute, value))
+GPUSIM_SAME(cuDeviceGraphMemTrim, cudaDeviceGraphMemTrim, (CUdevice device), (device))
 
 }  // namespace gpusim::runtime::driver

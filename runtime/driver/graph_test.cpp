@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "runtime/cudart/abi.h"
@@ -74,6 +75,12 @@ int cuGraphAddHostNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, si
                        const cudaHostNodeParams*);
 int cuGraphAddDependencies_v2(cudaGraph_t, const cudaGraphNode_t*, const cudaGraphNode_t*, const void*,
                               size_t);
+int cuGraphAddNode_v2(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, const void*, size_t,
+                      cudaGraphNodeParams*);
+int cuGraphExecNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaGraphNodeParams*);
+int cuGraphAddMemFreeNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, CUdeviceptr);
+int cuGraphConditionalHandleCreate(unsigned long long*, cudaGraph_t, void*, unsigned, unsigned);
+int cuDeviceGetGraphMemAttribute(int, int, void*);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cuLaunchKernel_ptsz(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         cudaStream_t, void**, void**);
@@ -332,6 +339,98 @@ TEST_F(DriverWork, WhatFunctionsAndModulesAre) {
   EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 0), 0);
   EXPECT_EQ(value, 60000);
   EXPECT_EQ(cuKernelGetAttribute(&value, kDynamicShared, add_, 1), error(Code::kInvalidDevice));
+}
+
+TEST_F(DriverWork, NodesOfAllTypesAreAddedByOneFunction) {
+  cudaGraph_t graph = nullptr, child = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), 0);
+  ASSERT_EQ(cuGraphCreate(&child, 0), 0);
+  cudaGraphNode_t node = nullptr, last = nullptr, inner = nullptr;
+  const auto add = [&](cudaGraphNodeParams& p, cudaGraph_t to) {
+    EXPECT_EQ(cuGraphAddNode_v2(&node, to, &last, nullptr, last == nullptr ? 0 : 1, &p), 0) << p.type;
+    last = node;
+  };
+  const auto of_type = [](int type) {
+    cudaGraphNodeParams p{};
+    p.type = type;
+    return p;
+  };
+  // The child adds 5 to the word; the kernel is named as the second version of the structure does.
+  uint32_t five = 5, six = 6;
+  void *adds_five[] = {&word_, &five}, *adds_six[] = {&word_, &six};
+  cudaGraphNodeParams kernel = of_type(0);
+  kernel.kernel = {nullptr, {1, 1, 1}, {1, 1, 1}, 0, adds_five, nullptr};
+  reinterpret_cast<KernelNode*>(kernel.reserved1)->kernel = add_;
+  add(kernel, child);
+  inner = last;
+  last = nullptr;
+  cudaGraphNodeParams allocation = of_type(10);
+  allocation.alloc.poolProps.allocType = 1;
+  allocation.alloc.poolProps.location = {1, 0};
+  allocation.alloc.bytesize = 4;
+  add(allocation, graph);
+  ASSERT_NE(allocation.alloc.dptr, nullptr);
+  cudaGraphNodeParams fill = of_type(2);
+  fill.memset = {allocation.alloc.dptr, 0, 7, 4, 1, 1};
+  add(fill, graph);
+  // CUDA_MEMCPY_NODE_PARAMS: from the allocation to the word. 2: device memory.
+  struct CopyEnd {
+    size_t x, y, z, level;
+    int type;
+    const void* host;
+    CUdeviceptr device;
+    void *array, *reserved;
+    size_t pitch, height;
+  };
+  struct {
+    int flags, reserved;
+    void* context;
+    CopyEnd from, to;
+    size_t width, height, depth;
+  } copy{};
+  copy.from.type = copy.to.type = 2;
+  copy.from.device = reinterpret_cast<CUdeviceptr>(allocation.alloc.dptr);
+  copy.to.device = word_;
+  copy.width = 4, copy.height = copy.depth = 1;
+  cudaGraphNodeParams copying = of_type(1);
+  std::memcpy(copying.reserved1, &copy, sizeof copy);
+  add(copying, graph);
+  cudaGraphNodeParams freeing = of_type(11);
+  freeing.free.dptr = allocation.alloc.dptr;
+  add(freeing, graph);
+  EXPECT_EQ(cuGraphAddMemFreeNode(&node, graph, nullptr, 0, copy.from.device), error(Code::kInvalidValue));
+  cudaGraphNodeParams of_child = of_type(4);
+  of_child.graph.graph = child;
+  add(of_child, graph);
+  // If the condition holds, which it does, the body adds as well.
+  cudaGraphNodeParams conditional = of_type(13);
+  ASSERT_EQ(cuGraphConditionalHandleCreate(&conditional.conditional.handle, graph, nullptr, 1, 1), 0);
+  conditional.conditional.size = 1;
+  add(conditional, graph);
+  ASSERT_NE(conditional.conditional.phGraph_out, nullptr);
+  last = nullptr;
+  add(kernel, conditional.conditional.phGraph_out[0]);
+  cudaGraphNodeParams empty = of_type(5), semaphore = of_type(8);
+  add(empty, conditional.conditional.phGraph_out[0]);
+  EXPECT_EQ(cuGraphAddNode_v2(&node, graph, nullptr, nullptr, 0, &semaphore), error(Code::kNotSupported));
+  EXPECT_EQ(cuGraphAddNode_v2(&node, graph, nullptr, nullptr, 0, nullptr), error(Code::kInvalidValue));
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), 17u);
+  uint64_t used = 99;
+  EXPECT_EQ(cuDeviceGetGraphMemAttribute(0, 0, &used), 0);
+  EXPECT_EQ(used, 0u);
+  EXPECT_EQ(cuGraphExecDestroy(executable), 0);
+  // Of a graph alone the kernel is changed.
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, child, 0), 0);
+  kernel.kernel.kernelParams = adds_six;
+  EXPECT_EQ(cuGraphExecNodeSetParams(executable, inner, &kernel), 0);
+  EXPECT_EQ(cuGraphExecNodeSetParams(executable, inner, &copying), error(Code::kInvalidValue));
+  ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), 23u);
 }
 
 TEST_F(DriverWork, AManagedVariableIsTheHostsToo) {
