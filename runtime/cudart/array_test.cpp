@@ -16,6 +16,29 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t
                                 cudaMemcpyKind);
 cudaError_t cudaMemcpy2DFromArray(void*, size_t, cudaArray_const_t, size_t, size_t, size_t, size_t,
                                   cudaMemcpyKind);
+/// cudaMemcpy3DOperand
+struct BatchEnd {
+  int type;
+  union {
+    struct {
+      void* pointer;
+      size_t row, rows;
+      cudaMemLocation hint;
+    } memory;
+    struct {
+      cudaArray_t array;
+      cudaPos offset;
+    } array;
+  };
+};
+struct BatchCopy {
+  BatchEnd from, to;
+  cudaExtent extent;
+  int order;
+  unsigned flags;
+};
+cudaError_t cudaMemcpy3DBatchAsync(size_t, const BatchCopy*, unsigned long long, cudaStream_t);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
 }
 
 namespace gpusim::runtime {
@@ -48,6 +71,41 @@ TEST_F(CudartArray, OneRowNeedsNoPitchAndSeveralDo) {
   EXPECT_EQ(back, (std::vector<float>{9, 10, 1, 2, 3, 4, 15, 16}));
   EXPECT_EQ(cudaMemcpy2DFromArray(back.data(), 0, array, 0, 0, 16, 2, cudaMemcpyDeviceToHost), bad_pitch);
   EXPECT_EQ(cudaFreeArray(array), 0);
+}
+
+TEST_F(CudartArray, ABatchCopiesBetweenMemoryAndArrays) {
+  const cudaArray_t array = floats(4, 2), other = floats(4, 2);
+  // The middle two columns of rows of five, into the last two columns of the array, and back by another.
+  std::vector<float> values(10), back(4);
+  std::iota(values.begin(), values.end(), 0.0f);
+  BatchCopy in{}, across{}, out{};
+  in.from.type = out.to.type = 1;
+  in.from.memory = {values.data() + 1, 5, 0, {}};
+  out.to.memory = {back.data(), 0, 0, {}};
+  in.to.type = across.from.type = across.to.type = out.from.type = 2;
+  in.to.array = across.from.array = {array, {2, 0, 0}};
+  across.to.array = out.from.array = {other, {1, 0, 0}};
+  in.extent = across.extent = out.extent = {2, 2, 1};
+  in.order = across.order = out.order = 1;
+  const BatchCopy batch[] = {in, across, out};
+  ASSERT_EQ(cudaMemcpy3DBatchAsync(3, batch, 0, nullptr), 0);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), 0);
+  EXPECT_EQ(back, (std::vector<float>{1, 2, 6, 7}));
+  const int bad = static_cast<int>(Code::kInvalidValue);
+  const auto refused = [&](auto change) {
+    BatchCopy wrong = in;
+    change(wrong);
+    EXPECT_EQ(cudaMemcpy3DBatchAsync(1, &wrong, 0, nullptr), bad);
+  };
+  refused([](BatchCopy& c) { c.order = 0; });
+  refused([](BatchCopy& c) { c.extent.depth = 0; });
+  refused([](BatchCopy& c) { c.from.memory.row = 1; });
+  refused([](BatchCopy& c) { c.to.array.offset.x = 3; });
+  EXPECT_EQ(cudaMemcpy3DBatchAsync(1, &in, 1, nullptr), bad);
+  // Elements of two arrays have one size.
+  const cudaChannelFormatDesc half = cudaCreateChannelDesc(16, 0, 0, 0, 2);
+  ASSERT_EQ(cudaMallocArray(&across.to.array.array, &half, 4, 2, 0), 0);
+  EXPECT_EQ(cudaMemcpy3DBatchAsync(1, &across, 0, nullptr), bad);
 }
 
 }  // namespace

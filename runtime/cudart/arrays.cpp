@@ -18,6 +18,7 @@ Copy copy_3d(Device& device, const cudaMemcpy3DParms& p) {
   uint64_t texel = 1;
   if (p.srcArray != nullptr) texel = array_of(device, p.srcArray).texel_bytes();
   if (p.dstArray != nullptr) texel = array_of(device, p.dstArray).texel_bytes();
+  if (p.srcArray != nullptr) require(array_of(device, p.srcArray).texel_bytes() == texel);
   c.width = p.extent.width * texel;
   c.height = p.extent.height;
   c.depth = p.extent.depth;

@@ -185,52 +185,6 @@ GPUSIM_COPY_ASYNC(cudaMemcpyFromArrayAsync,
                    cudaStream_t stream),
                   bytes_from_array(device, to, array, x, y, bytes, kind))
 
-// Batches of copies
-#if GPUSIM_CUDART >= 12
-namespace {
-/// `attributes` say from when on the sources may change and where they lie, which is known.
-cudaError_t copy_batch(void* const* to, const void* const* from, const size_t* bytes, size_t count,
-                       size_t* failed, cudaStream_t stream, Default null) {
-  return call([&](Device& device) {
-    if (failed != nullptr) *failed = SIZE_MAX;
-    require(to != nullptr && from != nullptr && bytes != nullptr && count != 0);
-    Stream& s = stream_of(device, stream, null);
-    std::vector<Copy> copies;
-    for (size_t i = 0; i < count; ++i) {
-      if (failed != nullptr) *failed = i;
-      copies.push_back(linear_copy(device, to[i], from[i], bytes[i], cudaMemcpyDefault));
-    }
-    if (failed != nullptr) *failed = SIZE_MAX;
-    for (Copy& copy : copies) submit_copy(device, std::move(copy), s, false);
-  });
-}
-}  // namespace
-#endif
-#if GPUSIM_CUDART >= 13
-GPUSIM_EXPORT cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* bytes,
-                                               size_t count, const void*, const size_t*, size_t,
-                                               cudaStream_t stream) {
-  return copy_batch(to, from, bytes, count, nullptr, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaMemcpyBatchAsync_ptsz(void* const* to, const void* const* from,
-                                                    const size_t* bytes, size_t count, const void*,
-                                                    const size_t*, size_t, cudaStream_t stream) {
-  return copy_batch(to, from, bytes, count, nullptr, stream, Default::kThread);
-}
-#elif GPUSIM_CUDART == 12
-GPUSIM_EXPORT cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* bytes,
-                                               size_t count, const void*, const size_t*, size_t,
-                                               size_t* failed, cudaStream_t stream) {
-  return copy_batch(to, from, bytes, count, failed, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaMemcpyBatchAsync_ptsz(void* const* to, const void* const* from,
-                                                    const size_t* bytes, size_t count, const void*,
-                                                    const size_t*, size_t, size_t* failed,
-                                                    cudaStream_t stream) {
-  return copy_batch(to, from, bytes, count, failed, stream, Default::kThread);
-}
-#endif
-
 // Fills
 
 namespace {

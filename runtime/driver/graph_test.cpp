@@ -81,6 +81,10 @@ int cuGraphExecNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaGraphNo
 int cuGraphAddMemFreeNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, CUdeviceptr);
 int cuGraphConditionalHandleCreate(unsigned long long*, cudaGraph_t, void*, unsigned, unsigned);
 int cuDeviceGetGraphMemAttribute(int, int, void*);
+int cuMemcpyBatchAsync(const CUdeviceptr*, const CUdeviceptr*, const size_t*, size_t, const void*,
+                       const size_t*, size_t, size_t*, cudaStream_t);
+int cuMemcpyBatchAsync_v2(const CUdeviceptr*, const CUdeviceptr*, const size_t*, size_t, const void*,
+                          const size_t*, size_t, cudaStream_t);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cuLaunchKernel_ptsz(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         cudaStream_t, void**, void**);
@@ -431,6 +435,23 @@ TEST_F(DriverWork, NodesOfAllTypesAreAddedByOneFunction) {
   ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
   ASSERT_EQ(cuStreamSynchronize(stream_), 0);
   EXPECT_EQ(value(), 23u);
+}
+
+TEST_F(DriverWork, CopiesComeInBatches) {
+  const uint32_t from[] = {3, 4};
+  const CUdeviceptr to_device[] = {word_, word_ + 4};
+  const CUdeviceptr from_host[] = {reinterpret_cast<CUdeviceptr>(from),
+                                   reinterpret_cast<CUdeviceptr>(from + 1)};
+  const size_t bytes[] = {4, 4}, too_many[] = {4, 4096};
+  size_t failed = 9;
+  EXPECT_EQ(cuMemcpyBatchAsync(to_device, from_host, too_many, 2, nullptr, nullptr, 0, &failed, stream_),
+            error(Code::kInvalidValue));
+  EXPECT_EQ(failed, 1u);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), 0u);
+  ASSERT_EQ(cuMemcpyBatchAsync_v2(to_device, from_host, bytes, 2, nullptr, nullptr, 0, stream_), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), 3 + (uint64_t{4} << 32));
 }
 
 TEST_F(DriverWork, AManagedVariableIsTheHostsToo) {

@@ -1,6 +1,7 @@
 // Memory, copies and fills.
 #include <utility>
 
+#include "runtime/cudart/batch_copies.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -273,5 +274,28 @@ GPUSIM_DRIVER_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr, pointer(to), pointer(fr
 GPUSIM_DRIVER_FILL(8, unsigned char)
 GPUSIM_DRIVER_FILL(16, unsigned short)
 GPUSIM_DRIVER_FILL(32, unsigned)
+
+// Batches of copies. Before CUDA 13 they said which copy was wrong.
+#define GPUSIM_BATCH(suffix, null)                                                                           \
+  GPUSIM_DRIVER cuMemcpyBatchAsync##suffix(void* const* to, const void* const* from, const size_t* bytes,    \
+                                           size_t count, const void*, const size_t*, size_t, size_t* failed, \
+                                           CUstream stream) {                                                \
+    return cudart::copy_batch(to, from, bytes, count, failed, stream, cudart::Default::null);                \
+  }                                                                                                          \
+  GPUSIM_DRIVER cuMemcpyBatchAsync_v2##suffix(void* const* to, const void* const* from, const size_t* bytes, \
+                                              size_t count, const void*, const size_t*, size_t,              \
+                                              CUstream stream) {                                             \
+    return cudart::copy_batch(to, from, bytes, count, nullptr, stream, cudart::Default::null);               \
+  }                                                                                                          \
+  GPUSIM_DRIVER cuMemcpy3DBatchAsync##suffix(size_t count, const cudart::BatchCopy* copies, size_t* failed,  \
+                                             unsigned long long flags, CUstream stream) {                    \
+    return cudart::copy_batch_3d(count, copies, failed, flags, stream, cudart::Default::null);               \
+  }                                                                                                          \
+  GPUSIM_DRIVER cuMemcpy3DBatchAsync_v2##suffix(size_t count, const cudart::BatchCopy* copies,               \
+                                                unsigned long long flags, CUstream stream) {                 \
+    return cudart::copy_batch_3d(count, copies, nullptr, flags, stream, cudart::Default::null);              \
+  }
+GPUSIM_BATCH(, kLegacy)
+GPUSIM_BATCH(_ptsz, kThread)
 
 }  // namespace gpusim::runtime::driver
