@@ -25,6 +25,7 @@ using cudaMemPool_t = struct CUmemPoolHandle_st*;
 using cudaArray_t = struct cudaArray*;
 using cudaArray_const_t = const struct cudaArray*;
 using cudaMipmappedArray_t = struct cudaMipmappedArray*;
+using cudaMipmappedArray_t = struct cudaMipmappedArray*;
 using cudaTextureObject_t = unsigned long long;
 using cudaSurfaceObject_t = unsigned long long;
 using cudaHostFn_t = void (*)(void*);
@@ -96,6 +97,9 @@ struct cudaResourceDesc {
     struct {
       cudaArray_t array;
     } array;
+    struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
     struct {
       void* devPtr;
       cudaChannelFormatDesc desc;

@@ -69,6 +69,9 @@ struct Symbol {
   return {f.x, f.y, f.z, f.w, static_cast<int>(f.kind)};
 }
 [[nodiscard]] Array& array_of(const Device& device, cudaArray_const_t handle);
+/// Of an array that is about to be allocated.
+[[nodiscard]] ArrayShape checked_shape(const cudaChannelFormatDesc* format, cudaExtent extent,
+                                       unsigned flags);
 /// Throws for what textures cannot have.
 [[nodiscard]] isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
                                       const cudaTextureDesc& texture);

@@ -39,6 +39,14 @@ struct BatchCopy {
 };
 cudaError_t cudaMemcpy3DBatchAsync(size_t, const BatchCopy*, unsigned long long, cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t*, const cudaChannelFormatDesc*, cudaExtent,
+                                     unsigned, unsigned);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t*, cudaMipmappedArray_t, unsigned);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned*, cudaArray_t);
+cudaError_t cudaMemGetInfo(size_t*, size_t*);
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t*, const cudaResourceDesc*, const cudaTextureDesc*,
+                                    const cudaResourceViewDesc*);
 }
 
 namespace gpusim::runtime {
@@ -71,6 +79,56 @@ TEST_F(CudartArray, OneRowNeedsNoPitchAndSeveralDo) {
   EXPECT_EQ(back, (std::vector<float>{9, 10, 1, 2, 3, 4, 15, 16}));
   EXPECT_EQ(cudaMemcpy2DFromArray(back.data(), 0, array, 0, 0, 16, 2, cudaMemcpyDeviceToHost), bad_pitch);
   EXPECT_EQ(cudaFreeArray(array), 0);
+}
+
+TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, 2);
+  const int bad = static_cast<int>(Code::kInvalidValue),
+            bad_handle = static_cast<int>(Code::kInvalidResourceHandle);
+  size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), 0);
+  cudaMipmappedArray_t mipmapped = nullptr;
+  EXPECT_EQ(cudaMallocMipmappedArray(&mipmapped, &format, {8, 2, 0}, 0, 0), bad);
+  ASSERT_EQ(cudaMallocMipmappedArray(&mipmapped, &format, {8, 2, 0}, 9, 0), 0);
+  std::vector<cudaExtent> extents(4);
+  for (unsigned i = 0; i < 4; ++i) {
+    cudaArray_t level = nullptr;
+    ASSERT_EQ(cudaGetMipmappedArrayLevel(&level, mipmapped, i), 0);
+    ASSERT_EQ(cudaArrayGetInfo(nullptr, &extents[i], nullptr, level), 0);
+    std::vector<float> in(extents[i].width, 1.0f + static_cast<float>(i)), out(extents[i].width);
+    const size_t bytes = extents[i].width * 4;
+    ASSERT_EQ(cudaMemcpy2DToArray(level, 0, 0, in.data(), bytes, bytes, 1, cudaMemcpyHostToDevice), 0);
+    ASSERT_EQ(cudaMemcpy2DFromArray(out.data(), bytes, level, 0, 0, bytes, 1, cudaMemcpyDeviceToHost), 0);
+    EXPECT_EQ(in, out);
+  }
+  EXPECT_EQ(extents[1].width, 4u);
+  EXPECT_EQ(extents[1].height, 1u);
+  EXPECT_EQ(extents[3].width, 1u);
+  EXPECT_EQ(extents[3].depth, 0u);
+  cudaArray_t none = nullptr;
+  EXPECT_EQ(cudaGetMipmappedArrayLevel(&none, mipmapped, 4), bad);
+  // A texture whose level kernels choose is refused.
+  cudaResourceDesc resource{};
+  resource.resType = 1;
+  resource.res.mipmap.mipmap = mipmapped;
+  cudaTextureDesc texture{};
+  texture.maxMipmapLevelClamp = 3;
+  cudaTextureObject_t object = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+            static_cast<int>(Code::kNotSupported));
+  texture.minMipmapLevelClamp = 3;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), 0);
+  ASSERT_EQ(cudaFreeMipmappedArray(mipmapped), 0);
+  EXPECT_EQ(cudaFreeMipmappedArray(mipmapped), bad_handle);
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), bad_handle);
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), 0);
+  EXPECT_EQ(after, before);
+  // Layers are not halved.
+  constexpr unsigned kLayered = 1;
+  ASSERT_EQ(cudaMallocMipmappedArray(&mipmapped, &format, {8, 8, 6}, 2, kLayered), 0);
+  ASSERT_EQ(cudaGetMipmappedArrayLevel(&none, mipmapped, 1), 0);
+  ASSERT_EQ(cudaArrayGetInfo(nullptr, &extents[0], nullptr, none), 0);
+  EXPECT_EQ(extents[0].depth, 6u);
 }
 
 TEST_F(CudartArray, ABatchCopiesBetweenMemoryAndArrays) {

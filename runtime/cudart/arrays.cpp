@@ -1,7 +1,8 @@
 // Arrays, and what textures and surfaces take from them: shared by the runtime and the driver library.
 #include <algorithm>
+#include <cmath>
 
-#include "runtime/cudart/api.h"
+#include "runtime/cudart/mipmapped_arrays.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -109,7 +110,7 @@ void set_geometry(const Device& device, const cudaResourceDesc& r, isa::Texture&
     t.size = {static_cast<uint32_t>(r.res.pitch2D.width), static_cast<uint32_t>(r.res.pitch2D.height), 1};
     t.pitch = r.res.pitch2D.pitchInBytes;
   } else {
-    throw Failure(Code::kNotSupported, "textures in mipmapped arrays are not simulated");
+    throw Failure(Code::kInvalidValue);
   }
   require(data != nullptr);
   t.format = texel_type(format);
@@ -119,12 +120,31 @@ void set_geometry(const Device& device, const cudaResourceDesc& r, isa::Texture&
   t.address = reinterpret_cast<uint64_t>(data);
 }
 
+/// The array that the texture reads: of a mipmapped one a level, if it cannot be another.
+cudaResourceDesc one_level(const cudaResourceDesc& resource, const cudaTextureDesc& texture) {
+  constexpr int kArray = 0, kMipmapped = 1;
+  if (resource.resType != kMipmapped) return resource;
+  const MipmappedArray& mipmapped = mipmapped_array_of(resource.res.mipmap.mipmap);
+  const float last = static_cast<float>(mipmapped.levels.size() - 1);
+  const float least = std::clamp(texture.minMipmapLevelClamp, 0.0f, last);
+  const float most = std::clamp(texture.maxMipmapLevelClamp, 0.0f, last);
+  // Kernels' levels are not passed on, and values would be wrong without a word.
+  if (least < most || std::floor(most) != most)
+    throw Failure(Code::kNotSupported,
+                  "textures in mipmapped arrays are simulated if minMipmapLevelClamp and maxMipmapLevelClamp "
+                  "leave one level");
+  cudaResourceDesc r = resource;
+  r.resType = kArray;
+  r.res.array.array = reinterpret_cast<cudaArray_t>(mipmapped.levels[static_cast<size_t>(most)]);
+  return r;
+}
+
 }  // namespace
 
 isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
                         const cudaTextureDesc& texture) {
   isa::Texture t;
-  set_geometry(device, resource, t);
+  set_geometry(device, one_level(resource, texture), t);
   t.linear_filter = texture.filterMode == 1;
   t.normalized = texture.normalizedCoords != 0;
   t.normalized_float = texture.readMode == 1;

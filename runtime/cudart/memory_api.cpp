@@ -33,15 +33,19 @@ cudaError_t allocate_host(void** pointer, size_t bytes, unsigned flags) {
 
 void allocate_array(Device& device, cudaArray_t* handle, const cudaChannelFormatDesc* format,
                     cudaExtent extent, unsigned flags) {
-  require(handle != nullptr && format != nullptr);
-  refuse_if_unsafe();
-  const int bits = format->x + format->y + format->z + format->w;
-  require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
-  const ArrayShape shape{channels(*format), {extent.width, extent.height, extent.depth}, flags};
-  *handle = reinterpret_cast<cudaArray_t>(&device.add_array(shape));
+  require(handle != nullptr);
+  *handle = reinterpret_cast<cudaArray_t>(&device.add_array(checked_shape(format, extent, flags)));
 }
 
 }  // namespace
+
+ArrayShape checked_shape(const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags) {
+  require(format != nullptr);
+  refuse_if_unsafe();
+  const int bits = format->x + format->y + format->z + format->w;
+  require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
+  return {channels(*format), {extent.width, extent.height, extent.depth}, flags};
+}
 
 GPUSIM_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes); }
 GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/cudart/mipmapped_arrays.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -90,6 +91,7 @@ struct ResourceDescriptor {
   int type;
   union {
     CUarray array;
+    cudaMipmappedArray_t mipmapped;
     struct {
       CUdeviceptr address;
       int format;
@@ -116,16 +118,19 @@ struct TextureDescriptor {
 };
 static_assert(sizeof(ResourceDescriptor) == 144 && sizeof(TextureDescriptor) == 104);
 
-void make_array(Device& device, CUarray* handle, const Array3dDescriptor& d) {
+ArrayShape shape_of(const Array3dDescriptor& d) {
   constexpr unsigned kKnown = Array::kLayered | Array::kSurface | Array::kCubemap | 8;  // 8: gather
-  require(handle != nullptr && d.width != 0);
+  require(d.width != 0);
   if ((d.flags & ~kKnown) != 0)
     throw Failure(Code::kNotSupported, "arrays for depth, colour, sparse or deferred memory");
   const bool cube = (d.flags & Array::kCubemap) != 0;
   require(!cube || (d.width == d.height && d.depth != 0 && d.depth % 6 == 0));
   require(cube || d.depth == 0 || d.height != 0 || (d.flags & Array::kLayered) != 0);
-  const ArrayShape shape{format_of(d.format, d.channels), {d.width, d.height, d.depth}, d.flags};
-  *handle = reinterpret_cast<CUarray>(&device.add_array(shape));
+  return {format_of(d.format, d.channels), {d.width, d.height, d.depth}, d.flags};
+}
+void make_array(Device& device, CUarray* handle, const Array3dDescriptor& d) {
+  require(handle != nullptr);
+  *handle = reinterpret_cast<CUarray>(&device.add_array(shape_of(d)));
 }
 
 /// Where one end of a copy begins, and how far its rows and slices lie from each other.
@@ -225,11 +230,13 @@ const Described& described(uint64_t object) {
 }
 
 cudaResourceDesc as_runtime(const ResourceDescriptor& d) {
-  constexpr int kArray = 0, kLinear = 2, kRows = 3;
+  constexpr int kArray = 0, kMipmapped = 1, kLinear = 2, kRows = 3;
   cudaResourceDesc r{};
   r.resType = d.type;
   if (d.type == kArray) {
     r.res.array.array = d.array;
+  } else if (d.type == kMipmapped) {
+    r.res.mipmap.mipmap = d.mipmapped;
   } else if (d.type == kLinear) {
     r.res.linear = {pointer(d.linear.address),
                     cudart::described(format_of(d.linear.format, d.linear.channels)), d.linear.bytes};
@@ -242,10 +249,11 @@ cudaResourceDesc as_runtime(const ResourceDescriptor& d) {
 
 cudaTextureDesc as_runtime(const Device& device, const ResourceDescriptor& resource,
                            const TextureDescriptor& d) {
-  constexpr int kArray = 0;
+  constexpr int kArray = 0, kMipmapped = 1;
   constexpr unsigned kAsInteger = 1, kNormalized = 2, kSrgb = 0x10;
-  const ChannelFormat format = resource.type == kArray
-                                   ? cudart::array_of(device, resource.array).format
+  const ChannelFormat format = resource.type == kArray ? cudart::array_of(device, resource.array).format
+                               : resource.type == kMipmapped
+                                   ? cudart::mipmapped_array_of(resource.mipmapped).levels.front()->format
                                    : cudart::channels(as_runtime(resource).res.linear.desc);
   // Integers of 8 and 16 bits are read as numbers of [0, 1] or [-1, 1] unless they are asked for.
   const bool promoted =
@@ -257,6 +265,7 @@ cudaTextureDesc as_runtime(const Device& device, const ResourceDescriptor& resou
   t.readMode = promoted ? 1 : 0;
   t.normalizedCoords = (d.flags & kNormalized) != 0;
   t.sRGB = (d.flags & kSrgb) != 0;
+  t.minMipmapLevelClamp = d.mipmap_least, t.maxMipmapLevelClamp = d.mipmap_most;
   return t;
 }
 
@@ -292,6 +301,17 @@ GPUSIM_DRIVER cuArrayGetDescriptor_v2(ArrayDescriptor* d, CUarray array) {
 GPUSIM_DRIVER cuArrayDestroy(CUarray array) {
   return call([&](Device& device) { device.remove_array(&cudart::array_of(device, array)); });
 }
+
+GPUSIM_DRIVER cuMipmappedArrayCreate(cudaMipmappedArray_t* array, const Array3dDescriptor* d,
+                                     unsigned levels) {
+  return call([&](Device& device) {
+    require(d != nullptr);
+    cudart::add_mipmapped_array(device, array, shape_of(*d), levels);
+  });
+}
+GPUSIM_SAME(cuMipmappedArrayGetLevel, cudaGetMipmappedArrayLevel,
+            (CUarray * level, cudaMipmappedArray_t array, unsigned number), (level, array, number))
+GPUSIM_SAME(cuMipmappedArrayDestroy, cudaFreeMipmappedArray, (cudaMipmappedArray_t array), (array))
 
 GPUSIM_DRIVER cuMemcpy2D_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
 GPUSIM_DRIVER cuMemcpy2DUnaligned_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
