@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,9 @@
 #include "runtime/cudart/test_program.h"
 
 extern "C" {
+cudaError_t cudaMallocArray(cudaArray_t*, const cudaChannelFormatDesc*, size_t, size_t, unsigned);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t, size_t,
+                                cudaMemcpyKind);
 char __cudaInitModule(void**);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
@@ -275,6 +280,40 @@ TEST_F(Cudart, ManagedMappedAndRegisteredMemoryIsTheProgramsOwn) {
   EXPECT_EQ(a.type, 0);
   EXPECT_EQ(cudaFree(managed), 0);
   EXPECT_EQ(cudaFreeHost(mapped), 0);
+}
+
+TEST_F(Cudart, AnExportBringsWhatTheHostHasWritten) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "exported";
+  setenv("GPUSIM_EXPORT", folder.c_str(), 1);
+  const auto program = [this] {
+    const cudaChannelFormatDesc format{32, 0, 0, 0, 2};
+    void* memory = nullptr;
+    bool good = __cudaInitModule(program_) == 1 && cudaMalloc(&memory, 12) == 0 &&
+                cudaMemcpy(static_cast<char*>(memory) + 3, "abc", 3, cudaMemcpyHostToDevice) == 0;
+    for (const float value : {1.0f, 2.0f}) {
+      cudaArray_t array = nullptr;
+      good = good && cudaMallocArray(&array, &format, 1, 1, 0) == 0 &&
+             cudaMemcpy2DToArray(array, 0, 0, &value, 4, 4, 1, cudaMemcpyHostToDevice) == 0;
+      *managed_variable += 100;
+      good = good && cudaLaunchKernel(&share_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr) == 0 &&
+             cudaDeviceSynchronize() == 0;
+    }
+    std::exit(good && *managed_variable == 269 ? 0 : 1);
+  };
+  EXPECT_EXIT(program(), testing::ExitedWithCode(0), "");
+  std::ifstream in(folder / "case.toml");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_NE(text.find("name = \"array\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("name = \"array_2\"\n"), std::string::npos) << text;
+  const size_t first = text.find("[[launch]]"), second = text.rfind("[[launch]]");
+  const size_t written = text.find("copy(shared_total, ", first);
+  EXPECT_LT(first, written) << text;
+  EXPECT_LT(written, second) << text;
+  // What is brought has the variable's type, and copies whole elements.
+  const std::string source = text.substr(written + 19, text.find(')', written) - written - 19);
+  EXPECT_NE(text.find("name = \"" + source + "\"\ntype = \"b8\"\ncount = 4\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("offset = 0\nbytes = 8\ninit"), std::string::npos) << text;
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Cudart, AManagedVariableIsManagedMemory) {

@@ -43,7 +43,7 @@ inline const char* const kPtx = R"(.version 7.0
 .address_size 64
 .const .align 4 .f32 offset;
 .global .align 4 .u32 counter;
-.global .attribute(.managed) .align 4 .u32 shared_total = 5;
+.global .attribute(.managed) .align 4 .b8 shared_total[4] = {5, 0, 0, 0};
 .visible .entry scale(.param .u64 y, .param .f32 a, .param .u32 n)
 {
   .reg .pred %p; .reg .b32 %r<6>; .reg .f32 %f<5>; .reg .b64 %rd<4>;
@@ -119,7 +119,8 @@ inline std::string fat_binary() {
 }
 
 // What the host program has in place of kernels and variables: their addresses are all that counts.
-inline char scale_stub, stray_stub, count_stub, greet_stub, stop_stub, offset_shadow[4], counter_shadow[4];
+inline char scale_stub, stray_stub, count_stub, share_stub, greet_stub, stop_stub, offset_shadow[4],
+    counter_shadow[4];
 inline unsigned* managed_variable;
 
 struct Wrapper {
@@ -140,6 +141,7 @@ class Cudart : public ::testing::Test {
     for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"},
                                      {&stray_stub, "stray"},
                                      {&count_stub, "count"},
+                                     {&share_stub, "share"},
                                      {&stop_stub, "stop"},
                                      {&greet_stub, "greet"}})
       __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);

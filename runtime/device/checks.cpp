@@ -20,7 +20,8 @@ void Device::exported(Action action) {
   }
 }
 
-void Device::watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes) {
+void Device::watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes,
+                          std::string_view type) {
   const core::Allocation* a = checker_ == nullptr && export_ == nullptr ? nullptr : memory_.find(base);
   if (a == nullptr) return;  // nobody wants to know, or nothing is in it
   if (checker_ != nullptr) {
@@ -29,7 +30,7 @@ void Device::watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool hos
         host_writes || kind != comp::GlobalObject::Kind::kBuffer || !simulation_.checks.init;
     checker_->globals().add({a->name, kind, a->base, a->end(), initialised, {}});
   }
-  exported([&](Export& e) { e.allocated(*a, kind, host_writes); });
+  exported([&](Export& e) { e.allocated(*a, kind, host_writes, type); });
 }
 
 void Device::forget_memory(uint64_t base) {

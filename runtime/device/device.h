@@ -373,8 +373,9 @@ class Device {
   [[nodiscard]] size_t free_texture();
   [[noreturn]] void fail(Code code, const std::string& message);
   // What the checks and the export know of device memory, and what the checks have found since the last time.
-  // `host_writes`: the program writes there itself, unseen.
-  void watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes = false);
+  // `host_writes`: the program writes there itself, unseen. `type`: that a variable is declared with.
+  void watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes = false,
+                    std::string_view type = {});
   void forget_memory(uint64_t base);
   void mark_written(const Work& work);
   /// Device memory that neither knows of yet.

@@ -29,8 +29,9 @@ std::string plain_name(std::string name) {
 }
 
 /// As buffers are declared: what is a multiple of words counts words, which are easier to look at.
-std::string type_of(uint64_t bytes) { return bytes % 4 == 0 ? "u32" : "u8"; }
-uint64_t count_of(uint64_t bytes) { return bytes % 4 == 0 ? bytes / 4 : bytes; }
+core::ElementType type_of(uint64_t bytes) {
+  return bytes % 4 == 0 ? core::ElementType::kU32 : core::ElementType::kU8;
+}
 
 template <class T>
 T read(std::span<const std::byte> bytes) {
@@ -90,15 +91,22 @@ std::span<const std::byte> Export::bytes_of(uint64_t base) const {
   return {a->data, a->bytes};
 }
 
-void Export::allocated(const core::Allocation& a, comp::GlobalObject::Kind kind, bool host_writes) {
+void Export::allocated(const core::Allocation& a, comp::GlobalObject::Kind kind, bool host_writes,
+                       std::string_view type) {
   Object o;
   o.name = plain_name(a.name);
   o.bytes = a.bytes;
   o.variable = kind != comp::GlobalObject::Kind::kBuffer;
+  // Launch files know variables of types that they do not have as bytes.
+  o.type =
+      o.variable ? core::element_type_from_name(type).value_or(core::ElementType::kB8) : type_of(a.bytes);
   // A variable keeps the name that the PTX gives it.
   if (o.variable) o.name = a.name;
+  const std::string name = o.name;
+  for (int number = 2; !o.variable && !buffers_.insert(o.name).second; ++number)
+    o.name = fmt::format("{}_{}", name, number);
   o.constant = kind == comp::GlobalObject::Kind::kConstant;
-  o.host_writes = host_writes && !o.variable;
+  o.host_writes = host_writes;
   o.content = core::fingerprint(bytes_of(a.base));
   objects_.insert_or_assign(a.base, std::move(o));
 }
@@ -118,8 +126,8 @@ void Export::released(uint64_t base) {
   if (all_ && at->second.in_use && !at->second.host_writes) expect(at->second, base);
   if (at->second.in_use)
     gone_.push_back(fmt::format("[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = {}\naddress = {:#x}\n{}",
-                                at->second.name, type_of(at->second.bytes), count_of(at->second.bytes), base,
-                                at->second.init));
+                                at->second.name, core::element_type_name(at->second.type),
+                                count_of(at->second), base, at->second.init));
   objects_.erase(at);
 }
 
@@ -153,11 +161,13 @@ void Export::copied(const Copy& c) {
                     key(target), target.name, offset, c.width, from.object->name, offset_in(from, c.from));
     return;
   }
-  // Rows go together with what lies between them.
-  const uint64_t span =
-      std::min((c.depth - 1) * c.to_slice + (c.height - 1) * c.to_pitch + c.width, target.bytes - offset);
+  // Rows go together with what lies between them, and parts of elements with the rest of each.
+  const uint64_t element = core::element_bytes(target.type);
+  const uint64_t length = (c.depth - 1) * c.to_slice + (c.height - 1) * c.to_pitch + c.width;
+  const uint64_t begin = offset / element * element;
+  const uint64_t end = std::min((offset + length + element - 1) / element * element, target.bytes);
   steps_ += fmt::format("[[copy]]\n{} = \"{}\"\noffset = {}\nbytes = {}\ninit = \"file:{}\"\n", key(target),
-                        target.name, offset, span, data(bytes_of(to.base).subspan(offset, span)));
+                        target.name, begin, end - begin, data(bytes_of(to.base).subspan(begin, end - begin)));
 }
 
 void Export::filled(const Fill& f) {
@@ -185,7 +195,7 @@ void Export::bring(Object& object, uint64_t base) {
   }
   const std::string source = fmt::format("content_{}", data_files_ - 1);
   sources_ += fmt::format("[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = {}\ninit = \"file:{}\"\n",
-                          source, type_of(object.bytes), count_of(object.bytes), file);
+                          source, core::element_type_name(object.type), count_of(object), file);
   steps_ += fmt::format("[[host]]\nstep = \"copy({}, {})\"\n", object.name, source);
 }
 
@@ -310,7 +320,7 @@ uint64_t Export::finish(const std::string& title) {
       text += fmt::format("[[variable]]\nname = \"{}\"\naddress = {:#x}\n{}", o.name, base, o.init);
     else
       text += fmt::format("[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = {}\naddress = {:#x}\n{}", o.name,
-                          type_of(o.bytes), count_of(o.bytes), base, o.init);
+                          core::element_type_name(o.type), count_of(o), base, o.init);
   }
   text += sources_ + steps_ + expects_;
   write_file(fmt::format("{}.toml", kCase), std::as_bytes(std::span(text)));

@@ -7,13 +7,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "components/checker/objects.h"
 #include "isa/exec/micro_op.h"
 #include "runtime/device/work.h"
+#include "simcore/launch/launch.h"
 
 namespace gpusim::runtime {
 
@@ -26,7 +29,9 @@ class Export {
   Export(const Export&) = delete;
   Export& operator=(const Export&) = delete;
 
-  void allocated(const core::Allocation& allocation, comp::GlobalObject::Kind kind, bool host_writes);
+  /// `type`: that a variable is declared with.
+  void allocated(const core::Allocation& allocation, comp::GlobalObject::Kind kind, bool host_writes,
+                 std::string_view type);
   /// Before its memory is gone.
   void released(uint64_t base);
   void copied(const Copy& copy);
@@ -44,6 +49,7 @@ class Export {
  private:
   struct Object {
     std::string name;
+    core::ElementType type = core::ElementType::kU8;
     uint64_t bytes = 0;
     bool variable = false, constant = false;
     bool host_writes = false;  ///< the program may write to it directly
@@ -58,6 +64,9 @@ class Export {
   };
   [[nodiscard]] Place object_at(const void* address);
   [[nodiscard]] std::span<const std::byte> bytes_of(uint64_t base) const;
+  [[nodiscard]] static uint64_t count_of(const Object& object) {
+    return object.bytes / core::element_bytes(object.type);
+  }
   [[nodiscard]] static std::string key(const Object& object) {
     return object.variable ? "variable" : "buffer";
   }
@@ -80,6 +89,7 @@ class Export {
   bool known_ = true;  ///< nothing has happened that is not written
   bool finished_ = false;
   std::map<uint64_t, Object> objects_;          ///< by address
+  std::set<std::string> buffers_;               ///< names so far
   std::vector<std::string> gone_;               ///< declarations of what has been released
   std::vector<uint64_t> programs_;              ///< fingerprints of their texts
   std::map<std::string, uint64_t> of_kernels_;  ///< the program that a kernel's name stands for

@@ -108,9 +108,10 @@ void Module::place_variables() {
   comp::write_initial_values(device_.memory_, module_, variables_, of_module);
   for (const auto& [variable, address] : variables_) {
     if (variable->is_managed) device_.host_memory_[address] = {PointerKind::Memory::kManaged, 0};
-    device_.watch_memory(address, variable->space == isa::Space::kConst
-                                      ? comp::GlobalObject::Kind::kConstant
-                                      : comp::GlobalObject::Kind::kVariable);
+    device_.watch_memory(address,
+                         variable->space == isa::Space::kConst ? comp::GlobalObject::Kind::kConstant
+                                                               : comp::GlobalObject::Kind::kVariable,
+                         variable->is_managed, isa::type_name(variable->type));
   }
 }
 
