@@ -4,8 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <set>
+#include <string_view>
 
 #include "runtime/fatbin/fat_binary.h"
 #include "simcore/text/input_error.h"
@@ -16,7 +16,22 @@ namespace {
 
 std::set<Module*>& modules() { return common_state<std::set<Module*>>("loaded modules"); }
 
-/// `known`: how many bytes there are, where that is known.
+/// Before each text of an image that was linked: a comment of PTX, and the name up to the end of the line.
+constexpr std::string_view kLinked = "//gpusim: linked text of ";
+
+std::vector<Module::Text> linked_texts(std::string_view image) {
+  std::vector<Module::Text> texts;
+  while (image.starts_with(kLinked)) {
+    const size_t line = image.find('\n'), next = image.find(kLinked, line);
+    texts.push_back({std::string(image.substr(kLinked.size(), line - kLinked.size())),
+                     std::string(image.substr(line + 1, next - line - 1))});
+    image.remove_prefix(std::min(next, image.size()));
+  }
+  return texts;
+}
+
+}  // namespace
+
 std::vector<Module::Text> texts_of(const Device& device, const void* image, std::optional<size_t> known,
                                    const std::string& name) {
   const auto* bytes = static_cast<const std::byte*>(image);
@@ -38,8 +53,22 @@ std::vector<Module::Text> texts_of(const Device& device, const void* image, std:
   }
   if (begins_with("\177ELF"))
     throw Failure(Code::kNoKernelImageForDevice, name + ": is machine code of a real GPU; gpusim runs PTX");
+  std::vector<Module::Text> linked = linked_texts(static_cast<const char*>(image));
+  if (!linked.empty()) return linked;
   return {{name, std::string(static_cast<const char*>(image))}};
 }
+
+std::string linked_image(const std::vector<Module::Text>& texts) {
+  std::string image;
+  for (const Module::Text& text : texts) {
+    std::string name = text.name;
+    std::ranges::replace(name, '\n', ' ');
+    image += std::string(kLinked) + name + "\n" + text.ptx + "\n";
+  }
+  return image;
+}
+
+namespace {
 
 /// What was wrong goes into the log of errors, as far as there is room; the other stays empty.
 void write_logs(const JitOptions& options, const std::string& errors) {

@@ -2,6 +2,7 @@
 // which are one thing by several names. A module that one library of ours has loaded is known to the others.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,12 @@ struct JitOptions {
   unsigned count = 0;
 };
 
-/// PTX text, or a fat binary with or without its wrapper.
+/// Of PTX text, of a fat binary with or without its wrapper, or of linked_image(). `known`: how many bytes
+/// there are, where that is known. Throws core::InputError for what is damaged.
+[[nodiscard]] std::vector<Module::Text> texts_of(const Device& device, const void* image,
+                                                 std::optional<size_t> known, const std::string& name);
+/// Several texts as one image, which is text as well.
+[[nodiscard]] std::string linked_image(const std::vector<Module::Text>& texts);
 [[nodiscard]] cudaError_t load_image(Module** module, const void* image, const std::string& name,
                                      const JitOptions& options = {});
 [[nodiscard]] cudaError_t load_image_file(Module** module, const char* file, const JitOptions& options = {});

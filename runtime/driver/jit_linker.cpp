@@ -1,22 +1,26 @@
 // The linker of the driver API (cuLinkCreate and what follows). Its result is what cuModuleLoadData takes:
-// PTX.
-#include <cstring>
+// PTX, of several texts one after the other.
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "runtime/cudart/libraries.h"
 #include "runtime/driver/driver.h"
+#include "simcore/text/input_error.h"
 
 namespace gpusim::runtime::driver {
 
 namespace {
 
-constexpr int kPtx = 1;  // CU_JIT_INPUT_PTX
+constexpr int kPtx = 1, kFatBinary = 2, kLibrary = 4;  // CUjitInputType
 
 struct Link {
-  std::string ptx;
+  std::vector<Module::Text> texts;
+  std::string image;
   bool complete = false;
 };
 std::set<Link*>& links() {
@@ -28,13 +32,20 @@ Link& link_of(Link* handle) {
   return *handle;
 }
 
-void add(Link& link, int type, std::string text) {
+/// `bytes` end with a zero that they do not count.
+void add(const Device& device, Link& link, int type, const std::string& bytes, const std::string& name) {
   require(!link.complete);
-  if (type != kPtx) throw Failure(Code::kNotSupported, "the linker takes PTX only");
-  if (!link.ptx.empty()) throw Failure(Code::kNotSupported, "the linker takes one PTX text only");
-  text.resize(std::strlen(text.c_str()));  // programs count the zero at the end, or do not
-  require(!text.empty());
-  link.ptx = std::move(text);
+  // The device has what the toolkit's library of the device runtime holds.
+  if (type == kLibrary && name.ends_with("libcudadevrt.a")) return;
+  if (type != kPtx && type != kFatBinary)
+    throw Failure(Code::kNotSupported, "the linker takes PTX and fat binaries that hold it");
+  require(bytes.c_str()[0] != '\0');
+  try {
+    for (Module::Text& text : cudart::texts_of(device, bytes.c_str(), bytes.size(), name))
+      link.texts.push_back(std::move(text));
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kInvalidKernelImage, error.what());
+  }
 }
 
 }  // namespace
@@ -47,28 +58,31 @@ GPUSIM_DRIVER cuLinkCreate_v2(unsigned, int*, void**, Link** handle) {
     links().insert(*handle);
   });
 }
-GPUSIM_DRIVER cuLinkAddData_v2(Link* handle, int type, void* data, size_t bytes, const char*, unsigned, int*,
-                               void**) {
-  return call([&](Device&) {
+GPUSIM_DRIVER cuLinkAddData_v2(Link* handle, int type, void* data, size_t bytes, const char* name, unsigned,
+                               int*, void**) {
+  return call([&](Device& device) {
     require(data != nullptr && bytes != 0);
-    add(link_of(handle), type, std::string(static_cast<const char*>(data), bytes));
+    add(device, link_of(handle), type, std::string(static_cast<const char*>(data), bytes),
+        name == nullptr ? "linked text" : name);
   });
 }
 GPUSIM_DRIVER cuLinkAddFile_v2(Link* handle, int type, const char* path, unsigned, int*, void**) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require(path != nullptr);
     std::ifstream in(path, std::ios::binary);
     require(static_cast<bool>(in), Code::kFileNotFound);
-    add(link_of(handle), type, std::string((std::istreambuf_iterator<char>(in)), {}));
+    add(device, link_of(handle), type, std::string((std::istreambuf_iterator<char>(in)), {}), path);
   });
 }
 GPUSIM_DRIVER cuLinkComplete(Link* handle, void** image, size_t* bytes) {
   return call([&](Device&) {
     Link& link = link_of(handle);
-    require(image != nullptr && !link.ptx.empty());
+    require(image != nullptr && !link.texts.empty());
+    if (!link.complete)
+      link.image = link.texts.size() == 1 ? link.texts.front().ptx : cudart::linked_image(link.texts);
     link.complete = true;
-    *image = link.ptx.data();
-    if (bytes != nullptr) *bytes = link.ptx.size() + 1;
+    *image = link.image.data();
+    if (bytes != nullptr) *bytes = link.image.size() + 1;
   });
 }
 GPUSIM_DRIVER cuLinkDestroy(Link* handle) {
