@@ -1,5 +1,6 @@
 // Capture, graphs, pools, values in memory, and questions about functions, as a program asks the driver
 // library.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -435,6 +436,23 @@ TEST_F(DriverWork, NodesOfAllTypesAreAddedByOneFunction) {
   ASSERT_EQ(cuGraphLaunch(executable, stream_), 0);
   ASSERT_EQ(cuStreamSynchronize(stream_), 0);
   EXPECT_EQ(value(), 23u);
+}
+
+TEST_F(DriverWork, ProgramsGetTheFormOfAFunctionThatTheyKnow) {
+  const auto found = [](const char* name, int version) {
+    void* function = nullptr;
+    EXPECT_EQ(cuGetProcAddress_v2(name, &function, version, 0, nullptr), 0);
+    return function;
+  };
+  const auto named = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
+  EXPECT_EQ(found("cuGraphAddNode", 12020), named("cuGraphAddNode"));
+  EXPECT_EQ(found("cuGraphAddNode", 12030), named("cuGraphAddNode_v2"));
+  EXPECT_EQ(found("cuMemcpyBatchAsync", 12080), named("cuMemcpyBatchAsync"));
+  EXPECT_EQ(found("cuMemcpyBatchAsync", 13000), named("cuMemcpyBatchAsync_v2"));
+  EXPECT_EQ(found("cuStreamGetCaptureInfo", 12000), named("cuStreamGetCaptureInfo_v2"));
+  EXPECT_EQ(found("cuStreamGetCaptureInfo", 13000), named("cuStreamGetCaptureInfo_v3"));
+  EXPECT_EQ(found("cuGraphInstantiate", 11040), named("cuGraphInstantiate_v2"));
+  EXPECT_EQ(found("cuMemAlloc", 11000), named("cuMemAlloc_v2"));
 }
 
 TEST_F(DriverWork, CopiesComeInBatches) {

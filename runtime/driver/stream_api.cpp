@@ -1,9 +1,11 @@
 // Streams and events, whose handles are those of the runtime, and how functions are looked up.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -123,20 +125,49 @@ GPUSIM_DRIVER cuProfilerStop() { return 0; }
 
 namespace {
 constexpr unsigned long long kFunctionsPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+/// Forms with other parameters that came with CUDA 11.3 or later: a program of an older toolkit knows the one
+/// before.
+struct Form {
+  std::string_view name;
+  int since;
+};
+constexpr Form kForms[] = {{"cuStreamGetCaptureInfo_v2", 11030},
+                           {"cuGraphAddKernelNode_v2", 12000},
+                           {"cuGraphKernelNodeGetParams_v2", 12000},
+                           {"cuGraphKernelNodeSetParams_v2", 12000},
+                           {"cuGraphExecKernelNodeSetParams_v2", 12000},
+                           {"cuGraphExecUpdate_v2", 12000},
+                           {"cuMemAdvise_v2", 12020},
+                           {"cuMemPrefetchAsync_v2", 12020},
+                           {"cuGraphAddNode_v2", 12030},
+                           {"cuGraphAddDependencies_v2", 12030},
+                           {"cuGraphRemoveDependencies_v2", 12030},
+                           {"cuGraphGetEdges_v2", 12030},
+                           {"cuGraphNodeGetDependencies_v2", 12030},
+                           {"cuGraphNodeGetDependentNodes_v2", 12030},
+                           {"cuStreamGetCaptureInfo_v3", 12030},
+                           {"cuStreamUpdateCaptureDependencies_v2", 12030},
+                           {"cuMemcpyBatchAsync_v2", 13000},
+                           {"cuMemcpy3DBatchAsync_v2", 13000}};
+bool is_newer(std::string_view name, int version) {
+  return std::ranges::any_of(kForms, [&](const Form& f) { return f.name == name && version < f.since; });
+}
 }  // namespace
 
-/// The newest form of a function, which is what a program of a current toolkit asks for.
-GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long flags,
+/// The newest form of a function that programs of that version know.
+GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
                                   int* status) {
   if (name == nullptr || function == nullptr) return 1;
   static void* const self = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   *function = nullptr;
   // The one function whose newest form has another name.
-  if (std::strcmp(name, "cuGraphInstantiate") == 0) name = "cuGraphInstantiateWithFlags";
+  if (std::strcmp(name, "cuGraphInstantiate") == 0 && version >= 12000) name = "cuGraphInstantiateWithFlags";
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
     // Contexts with parameters are asked for by newer programs only; they take the form without.
     if (std::strcmp(name, "cuCtxCreate") == 0 && (suffix[1] == '3' || suffix[1] == '4')) continue;
     const std::string newest = std::string(name) + suffix;
+    if (is_newer(newest, version)) continue;
     if ((flags & kFunctionsPerThread) != 0)
       for (const char* form : {"_ptsz", "_ptds"})
         if (*function == nullptr) *function = dlsym(self, (newest + form).c_str());
