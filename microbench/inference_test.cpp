@@ -10,6 +10,7 @@
 #include "isa/ptx/diagnostics.h"
 #include "isa/ptx/parser/parser.h"
 #include "isa/ptx/verifier/verifier.h"
+#include "microbench/bandwidths.h"
 #include "microbench/cache_structure.h"
 #include "microbench/operations.h"
 #include "microbench/outstanding.h"
@@ -42,6 +43,51 @@ std::vector<bool> list_misses(uint32_t ways, const std::vector<uint32_t>& picks,
     }
   }
   return missed;
+}
+
+/// Takes a picosecond for each thread.
+class ThreadByThread : public Device {
+ public:
+  ThreadByThread() {
+    properties_ = {.sms = 100, .threads_per_block = 1024, .memory_bytes = uint64_t{1} << 36};
+  }
+  [[nodiscard]] const DeviceProperties& properties() const override { return properties_; }
+  [[nodiscard]] std::vector<Outcome> run(std::span<const Program> programs) override {
+    std::vector<Outcome> outcomes;
+    for (const Program& p : programs) {
+      Outcome& o = outcomes.emplace_back();
+      for (const Buffer& b : p.buffers) {
+        std::vector<uint32_t>& words = o.buffers.emplace_back(b.read_back ? b.bytes / 4 : 0);
+        for (size_t i = 0; i < words.size(); ++i) words[i] = static_cast<uint32_t>(i);
+      }
+      for (const Launch& l : p.launches) o.seconds.push_back(1e-12 * l.blocks * l.threads);
+      launches.insert(launches.end(), p.launches.begin(), p.launches.end());
+    }
+    return outcomes;
+  }
+  std::vector<Launch> launches;
+
+ private:
+  DeviceProperties properties_;
+};
+
+TEST(Streams, OfALargeSecondLevelKeepToTheBlocksThatTheirPtxCanTellApart) {
+  ThreadByThread device;
+  Hierarchy h;
+  h.l2.present = true;
+  h.l2.capacity = uint64_t{50} << 20;
+  DataSheet sheet;
+  measure_bandwidths(device, h, sheet);
+  int streams = 0;
+  for (const Launch& l : device.launches) {
+    if (l.kernel != "read" && l.kernel != "copy" && l.kernel != "triad") continue;
+    ++streams;
+    EXPECT_LE(l.blocks, 65535u);
+    EXPECT_GE(uint64_t{l.blocks} * l.threads, l.arguments[3].value) << "every element has a thread";
+  }
+  EXPECT_EQ(streams, 9);
+  EXPECT_NEAR(sheet.find("bandwidth.read")->found->number, 8e12, 8e8);
+  EXPECT_NEAR(sheet.find("bandwidth.triad")->found->number, 12e12, 12e8);
 }
 
 TEST(Replacement, IsToldByItsMisses) {
