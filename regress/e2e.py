@@ -42,10 +42,13 @@ def each(module: str, function: str, names: Callable[[], Iterable[str]]) -> Call
 
 
 def those_of(module: str, table: str) -> Callable[[], Iterable[str]]:
+    """Names that the module has in a table."""
     return lambda: getattr(import_module(module), table)
 
 
 def per_case(module: str, function: str, wanted: Callable[[Any], bool]) -> Callable[[Path], Named]:
+    """The module's function, with each workload (cases.Case) that is wanted."""
+
     def checks(source: Path) -> Named:
         check, cases = getattr(import_module(module), function), import_module("cases").CASES
         return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in cases.items() if wanted(case)}
@@ -54,6 +57,7 @@ def per_case(module: str, function: str, wanted: Callable[[Any], bool]) -> Calla
 
 
 def functions(module: str, **names: str) -> Callable[[Path], Named]:
+    """Functions of the module, by the names of the checks that they are."""
     return lambda source: {name: getattr(import_module(module), function) for name, function in names.items()}
 
 
@@ -62,6 +66,7 @@ def in_full(case: Any) -> bool:
 
 
 def all_of(*kinds: Callable[[Path], Named]) -> Callable[[Path], Named]:
+    """Checks of several modules, as one kind."""
     return lambda source: {name: check for kind in kinds for name, check in kind(source).items()}
 
 
