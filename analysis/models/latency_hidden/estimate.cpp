@@ -118,6 +118,22 @@ class Rounds {
   AllRounds all_;
 };
 
+/// A kernel ends when all of its stores are where other SMs see them, in the L2 or in memory: what is left of
+/// the last one's way when its warp has ended. A store that hardly any warp executes counts by its share.
+double drain_of(const std::vector<Segment>& segments, const Parameters& p) {
+  const double way = p.l2_latency > 0 ? p.l2_latency : p.memory_latency;
+  double since = 0, drain = 0, others = 1;
+  for (auto s = segments.rbegin(); s != segments.rend() && since < way; ++s) {
+    if (s->stored >= 0) {
+      const double share = std::min(1.0, s->passes);
+      drain += others * share * std::max(0.0, way - since - s->chain + s->stored);
+      others *= 1 - share;
+    }
+    since += s->chain + s->wait;
+  }
+  return drain;
+}
+
 }  // namespace
 
 Estimate estimate(const Workload& w, const Parameters& p) {
@@ -144,8 +160,7 @@ Estimate estimate(const Workload& w, const Parameters& p) {
   // Blocks are given out one after the other; the last one has its whole path before it.
   const double given_out = static_cast<double>(w.shape.blocks) * p.block_interval;
   e.cycles = near_limits(e.cycles, given_out + path, path);
-  e.overhead = p.launch + p.block_start;
-  if (w.segments.back().written > 0) e.overhead += p.memory_latency;
+  e.overhead = p.launch + p.block_start + drain_of(w.segments, p);
   e.cycles += e.overhead;
   return e;
 }

@@ -208,7 +208,9 @@ class Builder : public PathVisitor {
     if (r.segment != segments_.size()) return;
     Segment& s = segments_.back();
     const auto repeat = [&](double& sum, double before) { sum += (r.rounds - 1) * (sum - before); };
+    const double once = now_;
     repeat(now_, r.from);
+    if (s.stored >= r.from - began_) s.stored += now_ - once;
     repeat(s.operations, r.sums.operations);
     repeat(s.walked, r.sums.walked);
     repeat(s.paper_ilp, r.sums.paper_ilp);
@@ -261,6 +263,7 @@ class Builder : public PathVisitor {
     if (!is_long(op) || c.executed <= 0) return;
     if (!s.global) s.asks = now_ - began_;
     s.global = true;
+    if (op.kind != OpKind::kLoad) s.stored = now_ - began_;
     const double beyond = op.kind == OpKind::kLoad ? 1 - served_.hits : 1;
     s.busy[p_.request_unit] += n * (beyond * transactions_of(c) * p_.request + p_.translation);
     add_flits(op, c, n * beyond, s);

@@ -41,6 +41,7 @@ struct Segment {
   double asks = 0;                      ///< of chain: until its first access to memory
   double chain = 0;                     ///< of a warp alone from its begin to the wait: issue and dependences
   double wait = 0;                      ///< what is then left of the latency
+  double stored = -1;                   ///< of chain: until its last store or atomic; -1: there is none
   double requested = 0;                 ///< bytes of memory that threads ask for
   double read = 0, written = 0;         ///< bytes of memory transactions
   double second = 0;                    ///< bytes between the SM and the L2
