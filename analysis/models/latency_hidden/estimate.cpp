@@ -126,7 +126,8 @@ double drain_of(const std::vector<Segment>& segments, const Parameters& p) {
   for (auto s = segments.rbegin(); s != segments.rend() && since < way; ++s) {
     if (s->stored >= 0) {
       const double share = std::min(1.0, s->passes);
-      drain += others * share * std::max(0.0, way - since - s->chain + s->stored);
+      const double later = since + s->wait + s->chain - s->stored;
+      drain += others * share * std::max(0.0, way - later);
       others *= 1 - share;
     }
     since += s->chain + s->wait;

@@ -22,10 +22,12 @@ struct Sums {
   double issue = 0;
   std::set<uint32_t> seen;  ///< segments, by their first operation
 
-  void add(const Segment& s, double warps, double longer) {
+  /// `together`: a barrier lets all warps begin at the same moment. At first they use each unit in turn,
+  /// later several units at a time: the mean of both.
+  void add(const Segment& s, double warps, double longer, bool together) {
     alone += longer * s.passes * (s.chain + s.wait);
-    if (seen.insert(s.first).second)
-      crowd += near_limits(s.chain, warps * s.compute(), s.compute()) - s.chain;
+    const double each = together ? (s.in_turn + s.compute()) / 2 : s.compute();
+    if (seen.insert(s.first).second) crowd += near_limits(s.chain, warps * each, each) - s.chain;
     busy.resize(s.busy.size());
     for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
     issue += s.weight * s.issue;
@@ -76,13 +78,15 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   Sums all;
   std::vector<Sums> phases(1);
   std::set<uint32_t> seen;
+  bool together = false;
   for (const Segment* s : segments) {
     const double asked = warps * s->weight * std::max(memory_time(*s, p), way_time(*s, p));
     stage.latencies.push_back({std::max(longer * s->passes, std::min(1.0, s->passes)) * s->latency(), asked});
     stage.waits += stage.latencies.back().waits;
     stage.memory += asked;
-    all.add(*s, warps, longer);
-    phases.back().add(*s, warps, longer);
+    all.add(*s, warps, longer, false);
+    phases.back().add(*s, warps, longer, together);
+    together = s->end == Wait::kBarrier;
     phases.back().weight = s->weight;
     if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
     const double busy = warps * s->compute();

@@ -18,6 +18,7 @@ Segment segment(double busy, double chain, double wait, Wait end) {
   Segment s;
   s.weight = s.passes = 1;
   s.busy = {busy};
+  s.in_turn = busy;
   s.chain = chain;
   s.wait = wait;
   s.end = end;
@@ -124,6 +125,39 @@ TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
   const Estimate e = estimate(test::workload(segments, 10, 2, 1), test::plain_machine());
   EXPECT_GE(e.round, 10 * (200 + 300));
   EXPECT_LE(e.round, 10 * (240 + 300) + 10);
+}
+
+TEST(Extended, WarpsThatABarrierHasBroughtTogetherUseUnitsInTurnEveryTime) {
+  // Ten times four warps begin together: 100 cycles of the busiest unit, 160 of all units in turn.
+  Segment start = segment(10, 10, 0, Wait::kBarrier), loop = segment(100, 100, 0, Wait::kBarrier),
+          end = segment(1, 1, 0, Wait::kEnd);
+  loop.weight = loop.passes = 10;
+  loop.in_turn = 160;
+  const auto round = [&](Wait before) {
+    start.end = before;
+    return estimate(test::workload({start, loop, end}, 10, 4, 1), test::plain_machine()).round;
+  };
+  EXPECT_NEAR(round(Wait::kBarrier), 10 * 4 * 130 + 40, 20);
+  // Warps that come one by one overlap their units, but for the first time.
+  EXPECT_NEAR(round(Wait::kData), 9 * 4 * 100 + 4 * 160 + 40, 40);
+}
+
+TEST(Extended, TheLastStoresWayIsLeftWhenAllWarpsHaveEnded) {
+  Parameters p = test::plain_machine();
+  p.block_start = 30;
+  Segment stores = segment(40, 40, 0, Wait::kData), ends = segment(10, 10, 0, Wait::kEnd);
+  const auto overhead = [&] { return estimate(test::workload({stores, ends}, 10, 2, 1), p).overhead; };
+  EXPECT_DOUBLE_EQ(overhead(), 1030) << "nothing is stored";
+  stores.stored = 35;
+  EXPECT_DOUBLE_EQ(overhead(), 1030 + 500 - 5 - 10) << "what comes after the store hides a part of it";
+  p.l2_latency = 200;
+  EXPECT_DOUBLE_EQ(overhead(), 1030 + 200 - 5 - 10);
+  stores.wait = 150;
+  EXPECT_DOUBLE_EQ(overhead(), 1030 + 200 - 5 - 150 - 10);
+  stores.passes = 0.25;
+  EXPECT_DOUBLE_EQ(overhead(), 1030 + 0.25 * (200 - 5 - 150 - 10));
+  stores.wait = 300;
+  EXPECT_DOUBLE_EQ(overhead(), 1030) << "it has arrived by then";
 }
 
 TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
