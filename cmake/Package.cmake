@@ -38,6 +38,18 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/changelog.Debian CONTENT
 
  -- gpusim maintainers <maintainers@gpusim.invalid>  Sun, 22 Nov 2026 00:00:00 +0000
 " @ONLY)
+# What is linked into the program has its conditions there as well.
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE copyright)
+if(GPUSIM_STATIC_HDF5)
+  foreach(package IN ITEMS libhdf5-dev libaec-dev)
+    set(text /usr/share/doc/${package}/copyright)
+    if(EXISTS ${text})
+      file(READ ${text} conditions)
+      string(APPEND copyright "\n\nThe program contains the library of Debian's package ${package}:\n\n${conditions}")
+    endif()
+  endforeach()
+endif()
+file(WRITE ${PROJECT_BINARY_DIR}/package/copyright "${copyright}")
 find_program(GZIP gzip REQUIRED)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/package/changelog.gz
   COMMAND ${GZIP} -9nc changelog.Debian > changelog.gz
@@ -46,7 +58,7 @@ add_custom_target(package_files ALL DEPENDS ${PROJECT_BINARY_DIR}/package/change
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
   set(package_doc ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${package_doc} RENAME copyright COMPONENT ${component})
+  install(FILES ${PROJECT_BINARY_DIR}/package/copyright DESTINATION ${package_doc} COMPONENT ${component})
   install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${package_doc} COMPONENT ${component})
 endforeach()
 include(CPack)
