@@ -18,7 +18,8 @@ def check_calibrated(gpusim: Gpusim, machine: str) -> None:
 
 def check_data_sheet(gpusim: Gpusim, machine: str) -> None:
     """All microbenchmarks: they find what is configured, and what the sheet in the repository says of the machine is what they find."""
-    found = gpusim.run("microbench", "--config", gpusim.source / "configs" / f"{machine}.cfg", "--json").require_code(0).json()
+    config = gpusim.source / "configs" / f"{machine}.cfg"
+    found = gpusim.run("microbench", "--config", config, "--json", limit_s=300).require_code(0).json()
     figures = {figure["name"]: figure for figure in found["figures"]}
     configured = [figure for figure in figures.values() if figure["configured"] is not None]
     require(len(configured) >= 60, f"{len(configured)} figures are configured")
