@@ -62,6 +62,7 @@ std::optional<std::vector<uint64_t>> reached_elements(const std::string& ptx, co
     o.ptx_text = ptx_text;
     o.launch = core::parse_launch(text, ptx, {}, 0);
     o.functional = true;
+    o.lowering = isa::LoweringLevel::kClean;  // accesses as the text has them
     o.max_cycles = most_operations;
     Reach reach;
     o.trace = [&reach](const comp::TracedStep& step) { reach.step(step); };

@@ -52,7 +52,6 @@ gpusim::comp::SimulationOptions options_of(const Arguments& a, Memories& memorie
   options.ptx_text = gpusim::core::read_text_file(a.workload);
   options.launch = gpusim::core::load_launch(
       std::filesystem::path(a.workload).replace_extension(".toml").string(), {}, /*seed=*/1);
-  options.lowering = gpusim::isa::LoweringLevel::kSchedule;  // as the program gpusim does by default
   if (a.outside_ns > 0) {
     // Called once for each DRAM channel, before the simulation starts.
     options.attach_memory = [&memories, latency = a.outside_ns](gpusim::comp::TlmMemory& channel) {

@@ -51,7 +51,6 @@ int run(const Arguments& a, const std::string& policy) {
   options.ptx_text = gpusim::core::read_text_file(a.workload);
   options.launch = gpusim::core::load_launch(
       std::filesystem::path(a.workload).replace_extension(".toml").string(), {}, /*seed=*/1);
-  options.lowering = gpusim::isa::LoweringLevel::kSchedule;  // as the program gpusim does by default
   gpusim::comp::Simulation simulation(std::move(options));
   const gpusim::comp::SimulationResult result = simulation.run();
   if (result.status != gpusim::comp::SimulationResult::Status::kComplete || !result.expectations_met()) {
