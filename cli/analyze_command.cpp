@@ -16,7 +16,7 @@ namespace {
 struct AnalyzeArguments {
   std::vector<std::string> files, options;
   std::string model, kernel;
-  bool json = false;
+  bool json = false, force = false;
 };
 
 analysis::ModelOptions options_of(const AnalyzeArguments& a) {
@@ -27,7 +27,10 @@ analysis::ModelOptions options_of(const AnalyzeArguments& a) {
     if (sign == 0 || sign == std::string::npos)
       throw core::InputError(fmt::format("gpusim: error: --option: expected NAME=VALUE, found '{}'", option));
     const std::string name = option.substr(0, sign), value = option.substr(sign + 1);
-    if (name == "plot") check_output("--option plot", value, a.files);
+    if (name == "plot")
+      check_output("--option plot", value, a.files,
+                   value.ends_with(".png") ? OutputForm{"\x89PNG", "a plot"} : OutputForm{"<?xml", "a plot"},
+                   a.force);
     options.values.insert_or_assign(name, value);
   }
   if (!options.values.empty() && a.model.empty())
@@ -103,6 +106,7 @@ void add_analyze_command(CLI::App& program, int& code) {
                       "Number of the launch, or name of the kernel, mangled or not (default: all)");
   command->add_option("--option", a->options, "NAME=VALUE, of the model (repeatable; docs/models.md)")
       ->allow_extra_args(false);
+  command->add_flag("--force", a->force, "Replace the file of --option plot even if it is something else");
   command->add_flag("--json", a->json, "Print one JSON object");
   command->callback([a, &code] { code = analyze_recordings(*a); });
 }

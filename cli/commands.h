@@ -32,6 +32,14 @@ bool is_folder(const std::string& path);
 /// Throws core::InputError if what an option names for writing cannot be written there: it is no regular
 /// file, protected against writing, or one of `inputs`.
 void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);
+/// What a kind of output begins with, by which one that this program has written is known.
+struct OutputForm {
+  std::string_view begins, name;  ///< "an HTML page"
+};
+/// The same, and a file that is there already is replaced only if it is empty or has this form, unless
+/// `force`.
+void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs,
+                  const OutputForm& form, bool force);
 /// CUDA source where PTX is wanted: says how to compile it. Throws core::InputError.
 void refuse_cuda_source(const std::string& path);
 

@@ -14,11 +14,13 @@ namespace {
 struct CompareArguments {
   std::string a, b, kernel, csv;
   size_t top = 5;
-  bool json = false;
+  bool json = false, force = false;
 };
 
 int compare_recordings(const CompareArguments& args) {
-  if (!args.csv.empty()) check_output("--csv", args.csv, {args.a, args.b});
+  if (!args.csv.empty())
+    check_output("--csv", args.csv, {args.a, args.b}, {"kernel_a,kernel_b,name,", "such a table"},
+                 args.force);
   // Each is read once on its own, so that it is known which of them is damaged.
   for (const std::string& file : {args.a, args.b})
     analysis::guarded(file, [&file] {
@@ -54,6 +56,7 @@ void add_compare_command(CLI::App& program, int& code) {
   command->add_option("--top", a->top, "Lines, statements and counters shown of each kernel")
       ->check(CLI::Range(1, 100000));
   command->add_option("--csv", a->csv, "Also write a row for each statement and cause to this file");
+  command->add_flag("--force", a->force, "Replace the file of --csv even if it is something else");
   command->add_flag("--json", a->json, "Print one JSON object");
   command->callback([a, &code] { code = compare_recordings(*a); });
 }

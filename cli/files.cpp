@@ -1,8 +1,10 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/commands.h"
 #include "simcore/text/input_error.h"
@@ -33,6 +35,20 @@ void check_output(const std::string& option, const std::string& path,
   if (access(path.c_str(), W_OK) != 0) refuse(std::strerror(errno));
   for (const std::string& input : inputs)
     if (fs::equivalent(path, input, error)) refuse("this is an input of the run");
+}
+
+void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs,
+                  const OutputForm& form, bool force) {
+  check_output(option, path, inputs);
+  std::ifstream there(path, std::ios::binary);
+  std::string begins(form.begins.size(), '\0');
+  there.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  begins.resize(static_cast<size_t>(std::max<std::streamsize>(0, there.gcount())));
+  if (force || begins.empty() || begins == form.begins) return;
+  throw core::InputError(
+      fmt::format("{}: error: {}: the file is there already, and is not {} of gpusim\n  hint: another name "
+                  "keeps it, --force replaces it",
+                  path, option, form.name));
 }
 
 void refuse_cuda_source(const std::string& path) {

@@ -150,6 +150,9 @@ int guarded_main(int argc, char** argv) {
   } catch (const CLI::ExtrasError& e) {
     refuse_extra_words(app);
     return app.exit(e) == 0 ? kGood : kBadInput;
+  } catch (const CLI::RequiredError& e) {
+    refuse_extra_words(app);  // a mistyped option is missing
+    return app.exit(e) == 0 ? kGood : kBadInput;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kGood : kBadInput;
   }

@@ -120,7 +120,10 @@ std::vector<Dump> parse_dumps(const MainJobArguments& a, core::LaunchDescription
 /// The file that `path` names, links followed. Outputs never replace an input or each other.
 std::string output_file(const std::string& option, const std::string& path, const MainJobArguments& a,
                         const core::LaunchDescription& launch, std::vector<std::string>& outputs) {
-  check_output(option, path, inputs_of(a, launch));
+  if (option == "--dump")
+    check_output(option, path, inputs_of(a, launch), {"\x93NUMPY", "an array"}, a.force);
+  else
+    check_output(option, path, inputs_of(a, launch));
   std::string file = core::follow_links(path);
   std::error_code error;
   const std::string name = fs::weakly_canonical(fs::absolute(file), error).string();
@@ -237,8 +240,10 @@ void add_main_job(CLI::App& program, MainJobArguments& a) {
                   "for a kernel of 1024 to 262144 cycles, every 4096 for a longer one; no rows of SMs)")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
   program.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
-  program.add_flag("--force", a.force,
-                   "Replace a recorded file that holds a run of another machine or program");
+  program.add_flag(
+      "--force", a.force,
+      "Replace a recorded file that holds a run of another machine or program, and files of --dump that "
+      "are something else");
   program.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
   program.add_option("--interconnect-clock", a.interconnect_clock,
                      "Clock of interconnect and L2 in this run");

@@ -21,7 +21,7 @@ struct PredictArguments {
   MainJobArguments run;
   std::string kernel, parameters, counts;
   uint64_t follow = predict::kMostFollowed;
-  bool json = false;
+  bool json = false, force = false;
 };
 
 int predict_program(const PredictArguments& a) {
@@ -36,7 +36,9 @@ int predict_program(const PredictArguments& a) {
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);
   o.launch.link.insert(o.launch.link.end(), a.run.linked.begin(), a.run.linked.end());
-  if (!a.counts.empty()) check_output("--counts", a.counts, inputs_of(a.run, o.launch));
+  if (!a.counts.empty())
+    check_output("--counts", a.counts, inputs_of(a.run, o.launch), {"{\"functional_counts\"", "such a file"},
+                 a.force);
   for (const std::string& file : o.launch.link)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   o.sms = a.run.sms;
@@ -110,6 +112,7 @@ void add_predict_command(CLI::App& program, int& code) {
   command->add_option("--counts", a->counts,
                       "Write what the prediction reads, for `gpusim analyze --model latency-hidden --option "
                       "inputs=FILE`, which compares it with a timed run");
+  command->add_flag("--force", a->force, "Replace the file of --counts even if it is something else");
   command->add_flag("--json", a->json, "Print one JSON object");
   command->callback([a, &code] { code = predict_program(*a); });
 }

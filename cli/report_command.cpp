@@ -20,7 +20,7 @@ struct ReportArguments {
   std::vector<std::string> files, source_paths;
   std::string out, launch, store;
   size_t kernels = 5, statements = 40;
-  bool prove = false;
+  bool prove = false, force = false;
   unsigned threads = 0;  ///< 0: as many as there are processors
 };
 
@@ -47,7 +47,9 @@ int write_report(const ReportArguments& a) {
     const std::string id = fmt::format("study{}", options.further.size());
     options.further.push_back({id, folder.study.name, study::study_section(folder, id)});
   }
-  check_output("--out", a.out, runs);
+  check_output("--out", a.out, runs,
+               {"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", "a page"},
+               a.force);
   options.kernels = a.kernels;
   options.statements = a.statements;
   options.sources = analysis::SourceTexts(a.source_paths);
@@ -90,6 +92,7 @@ void add_report_command(CLI::App& program, int& code) {
       ->add_option("--kernels", a->kernels,
                    "Kernels of each run in detail, those that took most time (default: 5)")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--force", a->force, "Replace the HTML file even if it is something else");
   command->add_option("--statements", a->statements, "Statements of each kernel's source (default: 40)")
       ->check(CLI::Range(1, 1'000'000));
   command

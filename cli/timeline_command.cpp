@@ -16,10 +16,11 @@ namespace {
 struct TimelineArguments {
   std::string file, out;
   uint64_t sms = 0;  ///< 0: all
+  bool force = false;
 };
 
 int write_timeline(const TimelineArguments& a) {
-  check_output("--out", a.out, {a.file});
+  check_output("--out", a.out, {a.file}, {"{\"displayTimeUnit\"", "a timeline"}, a.force);
   return analysis::guarded(a.file, [&] {
     const analysis::Recording recording(a.file);
     const auto& launches = recording.launches();
@@ -52,6 +53,7 @@ void add_timeline_command(CLI::App& program, int& code) {
       "timeline", "Write a recorded run as a timeline for Perfetto and Chrome's viewer");
   command->add_option("file", a->file, "Recorded file (--out of a run)")->required();
   command->add_option("-o,--out", a->out, "JSON file in the Trace Event Format")->required();
+  command->add_flag("--force", a->force, "Replace the JSON file even if it is something else");
   command->add_option("--sms", a->sms, "Blocks of the first N SMs only")->check(CLI::Range(1, 4096));
   command->callback([a, &code] { code = write_timeline(*a); });
 }

@@ -91,7 +91,9 @@ int write_trace(const TraceArguments& a) {
   o.ptx_name = a.run.ptx;
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);
-  check_output("--out", a.run.out, inputs_of(a.run, o.launch));
+  check_output("--out", a.run.out, inputs_of(a.run, o.launch),
+               a.warps ? OutputForm{"gpusimWT", "a trace of warps"} : OutputForm{"blocksize: ", "a trace"},
+               a.run.force);
   if (!o.launch.has_fixed_launches())
     throw core::InputError(
         fmt::format("{}: error: a trace is of one of the launches that the file lists\n  hint: with loops, "
@@ -145,6 +147,7 @@ void add_trace_command(CLI::App& program, int& code) {
       ->add_option("--lowering", a->run.lowering,
                    "Lowering passes: none, clean (default), schedule (default with --warps, as of a run)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  command->add_flag("--force", a->run.force, "Replace the trace file even if it is something else");
   command->add_flag(
       "--warps", a->warps,
       "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "

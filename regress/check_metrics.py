@@ -268,7 +268,7 @@ def check_units(gpusim: Gpusim, _: str) -> None:
     require_close("time of the atomics", sum(line["atomic_time"] for line in atomics), peak)
     text = gpusim.run("explain", out).require_code(0).out
     limiter = next(line for line in text.splitlines() if "limiter:" in line)
-    require(f"with {words / transactions:.1f} words one after another for a transaction" in limiter and "few_values.cu:6, inlined from" in limiter, limiter)
+    require(f"where lanes of a warp on one word take turns ({words / transactions:.1f} for a transaction)" in limiter and "few_values.cu:6, inlined from" in limiter, limiter)
 
 
 def require_refused(gpusim: Gpusim, file: Path, *texts: str) -> None:

@@ -47,7 +47,8 @@ std::string value_text(const Advice& a) {
 }  // namespace
 
 std::string advice_text(const RunAdvice& run, size_t top) {
-  std::string out = fmt::format("run of {:.0f} core cycles\n", run.cycles);
+  std::string out =
+      fmt::format("{} {:.0f} core cycles\n", run.selected ? "launches of" : "run of", run.cycles);
   for (const KernelEstimate& k : run.kernels) out += kernel_line(k);
   if (run.advice.empty())
     return out + fmt::format("no rule predicts a gain of {:.0f} % or more\n", 100 * (kLeastGain - 1)) +
@@ -55,8 +56,15 @@ std::string advice_text(const RunAdvice& run, size_t top) {
   const size_t shown = std::min(top, run.advice.size());
   for (size_t i = 0; i < shown; ++i) {
     const Advice& a = run.advice[i];
-    out += fmt::format("{}. {}{}: the run would be {:.2f} times as fast (predicted)\n", i + 1, a.rule,
-                       a.kernel.empty() ? "" : " in " + printable(a.kernel), a.gain);
+    // Copies hide what a kernel would gain.
+    constexpr double kHidden = 1.1;
+    const std::string kernels =
+        a.kernels_gain < kHidden * a.gain
+            ? ""
+            : fmt::format(", its kernels alone {:.2f} times: the rest is copies", a.kernels_gain);
+    out += fmt::format("{}. {}{}: {} would be {:.2f} times as fast (predicted){}\n", i + 1, a.rule,
+                       a.kernel.empty() ? "" : " in " + printable(a.kernel),
+                       run.selected ? "these launches" : "the run", a.gain, kernels);
     out += indented(a.what + ".");
     if (!a.place.empty()) out += fmt::format("    at {}\n", printable(a.place));
     out += fmt::format("    {}\n", printable(value_text(a)));
@@ -77,13 +85,13 @@ std::string advice_json(const RunAdvice& run) {
   for (const Advice& a : run.advice)
     list += fmt::format(
         "{}{{\"rule\": {}, \"launch\": {}, \"kernel\": {}, \"what\": {}, \"place\": {}, \"counter\": {}, "
-        "\"value\": {}, \"unit\": {}, \"kernel_gain\": {}, \"gain\": {}}}",
+        "\"value\": {}, \"unit\": {}, \"kernel_gain\": {}, \"kernels_gain\": {}, \"gain\": {}}}",
         list.empty() ? "" : ", ", core::json_quoted(a.rule),
         a.kernel.empty() ? "null" : std::to_string(a.launch),
         a.kernel.empty() ? "null" : core::json_quoted(a.kernel), core::json_quoted(a.what),
         a.place.empty() ? "null" : core::json_quoted(a.place), core::json_quoted(a.counter),
         core::json_number(a.value), core::json_quoted(a.unit), core::json_number(a.kernel_gain),
-        core::json_number(a.gain));
+        core::json_number(a.kernels_gain), core::json_number(a.gain));
   std::string unjudged;
   for (const Unjudged& u : run.unjudged)
     unjudged +=

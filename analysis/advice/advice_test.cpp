@@ -621,5 +621,20 @@ TEST(Advise, AnEstimateThatIsFarOffSaysSo) {
   EXPECT_THAT(advice_text(run, 5), testing::Not(HasSubstr("rough")));
 }
 
+TEST(Advise, AGainThatCopiesHideIsSaidOfTheKernels) {
+  RunAdvice run;
+  run.cycles = 1000;
+  run.advice = {
+      {"coalescing", "k", 0, "do", "k.cu:3 `ld`", "sectors per request", "sectors", 32, 3, 1.02, 2.5}};
+  EXPECT_THAT(advice_text(run, 5),
+              HasSubstr("the run would be 1.02 times as fast (predicted), its kernels alone "
+                        "2.50 times: the rest is copies"));
+  run.advice[0].gain = 2.45;
+  EXPECT_THAT(advice_text(run, 5), testing::Not(HasSubstr("copies")));
+  run.selected = true;
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("launches of 1000 core cycles"));
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("these launches would be 2.45 times as fast"));
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice

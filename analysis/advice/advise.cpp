@@ -111,11 +111,18 @@ std::string ptx_of(const Recording& recording) {
 
 double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
 
+/// Time between launches that follow each other.
+double gaps(const Recording& recording, const Group& g) {
+  return static_cast<double>(g.launches.size() - 1) * recording.machine().host.launch_gap_ns * 1e-6 *
+         static_cast<double>(recording.machine().clocks.core_khz);
+}
+
 /// What the run's kernels and copies take.
 struct Times {
   double all = 0;      ///< from the first start to the last end
   double kernels = 0;  ///< with the gaps between those of one stream that follow each other at once
   double to_device = 0, from_device = 0;
+  double launches = 0;  ///< those that are looked at, with the gaps between those of one kernel
   uint64_t copies = 0;
 };
 
@@ -141,7 +148,7 @@ void overlap_transfers(const Recording& recording, const Times& t, RunAdvice& ru
   constexpr double kShare = 0.1, kOneByOne = 0.9;
   constexpr double kPieces = 4;
   const double copies = t.to_device + t.from_device, sum = copies + t.kernels;
-  if (copies < kShare * t.all || t.kernels < kShare * t.all || t.all < kOneByOne * sum) return;
+  if (copies < kShare * t.all || t.kernels <= 0 || t.all < kOneByOne * sum) return;
   const bool both_ways = recording.machine().host.copy_engines > 1;
   const double longest = std::max(t.kernels, both_ways ? std::max(t.to_device, t.from_device) : copies);
   const auto there = static_cast<double>(t.copies);
@@ -171,8 +178,7 @@ void merge_launches(const Recording& recording, const Group& g, const Facts& f, 
                     RunAdvice& run) {
   if (g.launches.size() < 2) return;
   const auto n = static_cast<double>(g.launches.size());
-  const double gap = recording.machine().host.launch_gap_ns * 1e-6 *
-                     static_cast<double>(recording.machine().clocks.core_khz);
+  const double gap = gaps(recording, g) / (n - 1);
   const double now = g.cycles + (n - 1) * gap;
   Work merged = f.estimator().recorded();
   // Units of which a launch uses some are all in use together.
@@ -189,7 +195,8 @@ void merge_launches(const Recording& recording, const Group& g, const Facts& f, 
                                     "(else a graph, or a loop in the kernel: that saves {:.0f} core cycles)",
                                     g.launches.size(), (n - 1) * (f.estimator().recorded().start + gap)),
                         "", "starts of launches and gaps between them", "% of the launches' time",
-                        100 * overhead / now, 1, gain_of(t.all, now - after)});
+                        100 * overhead / now, 1, gain_of(t.all, now - after),
+                        gain_of(t.launches, now - after)});
 }
 
 }  // namespace
@@ -199,8 +206,9 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   std::map<uint64_t, KernelRecord> kernels;
   const std::vector<Group> groups = groups_of(recording, recording.select(selection), kernels);
   Times times = times_of(recording);
-  if (times.all <= 0)
-    for (const Group& g : groups) times.all += g.cycles;
+  for (const Group& g : groups) times.launches += g.cycles + gaps(recording, g);
+  run.selected = !selection.empty();
+  if (times.all <= 0 || run.selected) times.all = times.launches;
   run.cycles = times.all;
   const std::string ptx = ptx_of(recording);
   for (const Group& g : groups) {
@@ -218,12 +226,14 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
       const double after = std::max(1.0, facts.estimator().cycles(p->after));
       run.advice.push_back({std::string(rule.name), name, g.longest, p->what, place_of(kernel, p->pc, ptx),
                             p->counter, p->unit, p->value, cycles / after,
-                            gain_of(times.all, g.cycles * (1 - after / cycles))});
+                            gain_of(times.all, g.cycles * (1 - after / cycles)),
+                            gain_of(times.launches, g.cycles * (1 - after / cycles))});
     }
     merge_launches(recording, g, facts, times, run);
   }
   if (selection.empty()) overlap_transfers(recording, times, run);
-  std::erase_if(run.advice, [](const Advice& a) { return a.gain < kLeastGain; });
+  // Where copies take most of the time, a kernel that could be much faster is worth a line all the same.
+  std::erase_if(run.advice, [](const Advice& a) { return std::max(a.gain, a.kernels_gain) < kLeastGain; });
   // Advice about the same accesses says that their places are a matter of the data.
   std::erase_if(run.unjudged, [&](const Unjudged& u) {
     return std::ranges::any_of(run.advice,

@@ -16,8 +16,9 @@ struct Advice {
   std::string place;         ///< "k.cu:3 `ld.global ...`"; empty: no line
   std::string counter, unit;
   double value = 0;
-  double kernel_gain = 1;  ///< predicted: cycles of that launch now, by those after the change
-  double gain = 1;         ///< predicted: time of the run now, by that after the change
+  double kernel_gain = 1;   ///< predicted: cycles of that launch now, by those after the change
+  double gain = 1;          ///< predicted: time of the run now, by that after the change
+  double kernels_gain = 1;  ///< the same of the time of its kernels, without copies
 };
 
 /// Of a kernel: how far its estimate was off before it was calibrated.
@@ -37,6 +38,8 @@ struct Unjudged {
 
 struct RunAdvice {
   double cycles = 0;  ///< core cycles from the first start of a kernel or copy to the last end
+  bool selected =
+      false;  ///< cycles are those of the launches that were asked for, with the gaps between them
   std::vector<KernelEstimate> kernels;  ///< by time
   std::vector<Advice> advice;           ///< largest gain first
   std::vector<Unjudged> unjudged;       ///< by time of their kernels
@@ -47,7 +50,8 @@ inline constexpr double kLeastGain = 1.05;
 /// Beyond this error of its own, the estimate's gains are said to be rough.
 inline constexpr double kRough = 0.25;
 
-/// Of the launches that `selection` names (Recording::select).
+/// Of the launches that `selection` names (Recording::select): gains are then of their time, else of the
+/// run's.
 [[nodiscard]] RunAdvice advise(const Recording& recording, const std::string& selection);
 
 [[nodiscard]] std::string advice_text(const RunAdvice& run, size_t top);

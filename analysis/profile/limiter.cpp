@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <map>
 
@@ -228,20 +229,35 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
 
 using Columns = std::initializer_list<const char*>;
 
-/// The statement with the largest sum of these columns, of operations whose class begins with `op_class`.
-std::string line_of(const KernelRecord& kernel, Columns columns, std::string_view op_class = "") {
+/// The statement with the largest sum of these columns, of operations whose class is chosen; without a choice
+/// of all.
+std::string line_of(const KernelRecord& kernel, Columns columns,
+                    const std::function<bool(const std::string&)>& chosen = {}) {
   const Table& per_pc = kernel.per_pc;
   const auto classes = per_pc.texts.find("class");
   uint64_t most = 0, at = 0;
   for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
-    if (!op_class.empty() && (classes == per_pc.texts.end() || !classes->second[pc].starts_with(op_class)))
-      continue;
+    if (chosen && (classes == per_pc.texts.end() || !chosen(classes->second[pc]))) continue;
     uint64_t sum = 0;
     for (const char* column : columns)
       if (per_pc.has(column)) sum += per_pc[column][pc];
     if (sum > most) most = sum, at = pc;
   }
   return most == 0 ? std::string() : ": " + statement_place(per_pc, at);
+}
+
+constexpr Columns kPipeSlots = {"slots_pipe_busy", "slots_issued"};
+
+/// The statement that most slots went to, waiting for the pipe or issued, of those that it executes.
+std::string line_in_pipe(const KernelRecord& kernel, const core::MachineConfig& machine,
+                         std::string_view unit) {
+  const std::string_view name = unit.substr(kPipeUnits.size());
+  const auto pipe = std::ranges::find_if(machine.pipes, [&](const auto& p) { return p.name == name; });
+  const std::string line =
+      pipe == machine.pipes.end()
+          ? std::string()
+          : line_of(kernel, kPipeSlots, [&](const std::string& c) { return pipe->interval.contains(c); });
+  return line.empty() ? line_of(kernel, kPipeSlots) : line;
 }
 
 constexpr Columns kMemoryData = {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram"};
@@ -320,7 +336,8 @@ std::string serial_atomics_text(const KernelRecord& kernel) {
     transactions += static_cast<double>(t["transactions"][pc]);
   }
   if (transactions == 0 || words < kSerial * transactions) return {};
-  return fmt::format(", with {:.1f} words one after another for a transaction", words / transactions);
+  return fmt::format(", where lanes of a warp on one word take turns ({:.1f} for a transaction)",
+                     words / transactions);
 }
 
 /// A chain of arithmetic can be worth most although warps wait longer for memory.
@@ -338,8 +355,9 @@ std::string latency_words(const KernelRecord& kernel, const core::MachineConfig&
   const char* part = longest == waits.network ? "the interconnect"
                      : longest == waits.dram  ? "DRAM"
                      : longest == waits.l1    ? "the L1"
-                                              : "the memory partitions";
-  return fmt::format("latency of memory, most of it of {}", part);
+                     : machine.l2.bytes != 0  ? "the L2"
+                                              : "the memory partitions between interconnect and DRAM";
+  return fmt::format("latency of memory (the largest part: {})", part);
 }
 
 std::string sentence(std::string_view name, const KernelRecord& kernel, const core::MachineConfig& machine) {
@@ -353,7 +371,8 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
                            : "first block",
                        std::max(share({"launch"}), 100 * Shares(kernel, machine).peak("dispatcher")));
   if (name == "network")
-    return full_unit(kernel, machine,
+    return "interconnect: " +
+           full_unit(kernel, machine,
                      {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
            line_of(kernel, {"transferred_bytes"});
   if (name == "camping")
@@ -365,12 +384,13 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
   if (name == "atomics")
     return full_unit(kernel, machine, {"l2_atomics"}) + serial_atomics_text(kernel) +
            line_of(kernel, {kernel.per_pc.has("atomic_words") ? "atomic_words" : "transactions"},
-                   "atom_global");
+                   [](const std::string& c) { return c == "atom_global"; });
   if (name == "dram") {
     const Shares s(kernel, machine);
     return full_unit(kernel, machine, {"dram_bus"}) +
-           fmt::format(", and waits for rows, turns and refreshes {:.0f} % of the time",
-                       100 * (s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh"))) +
+           fmt::format(
+               ", and waits for row activations, read/write turnarounds and refreshes {:.0f} % of the time",
+               100 * (s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh"))) +
            line_of(kernel, {"transferred_bytes"});
   }
   if (name == "buffers")
@@ -378,7 +398,7 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
            line_of(kernel, {"transactions"});
   if (name.starts_with(kPipeUnits))
     return full_unit(kernel, machine, {name}) + conflicts_text(kernel, name) +
-           conversions_text(kernel, machine, name) + line_of(kernel, {"slots_pipe_busy", "slots_issued"});
+           conversions_text(kernel, machine, name) + line_in_pipe(kernel, machine, name);
   if (name == "issue") return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_issued"});
   if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
   if (name == "latency")
@@ -392,7 +412,8 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
            line_of(kernel, {"slots_memory_shared"});
   if (name == "branch") return "branches that are being resolved" + line_of(kernel, {"slots_control"});
   const double idle = share({"no_warp"});
-  return fmt::format("nothing alone: no unit is full and no latency is worth {:.0f} %{}", 100 * kLimits,
+  return fmt::format("nothing alone: no unit twice as fast and no latency half as long would save {:.0f} %{}",
+                     100 * kLimits,
                      idle >= 20 ? fmt::format("; {:.0f} % of the slots had no warp: few blocks, or blocks "
                                               "that end at different times",
                                               idle)

@@ -112,7 +112,7 @@ TEST_F(Limiter, LatencyOfMemoryNamesItsLongestPart) {
   slots("memory_dram", 90);
   EXPECT_EQ(name(), "latency");
   // 118 ns of the interconnect and 157 of DRAM.
-  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("latency of memory, most of it of DRAM"));
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("latency of memory (the largest part: DRAM)"));
   slots("memory_dram", 0);
   slots("alu_dependency", 90);
   EXPECT_EQ(name(), "dependency");

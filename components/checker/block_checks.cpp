@@ -40,6 +40,7 @@ void BlockChecks::begin(const KernelLaunch& run, const KernelChecks& kernel, uin
     warp->local_.reset(0);
     if (shared_.options.memory) warp->addresses_.begin(kernel.image(), addresses_);
     if (shared_.options.init) warp->unwritten_.begin(kernel.image().num_rows);
+    warp->accessed_.assign(kernel.knows_past() ? kernel.image().ops.size() : 0, LaneMask());
   }
   if (shared_.options.init) written_.reset(run.shared_bytes);
   if (shared_.options.race) {
@@ -83,8 +84,9 @@ const uint32_t* members_of(const isa::MicroOp& op, const isa::WarpContext& conte
 
 void BlockChecks::come(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context,
                        LaneMask lanes) {
-  if (shared_.options.sync && kernel_->of(op).members)
-    sync_.check_members(warp, lanes, members_of(op, context), op.ptx_index);
+  if (!shared_.options.sync || !kernel_->of(op).members) return;
+  sync_.check_members(warp, lanes, members_of(op, context), op.ptx_index);
+  sync_.wait(warp, lanes, members_of(op, context), op.ptx_index);
 }
 
 void BlockChecks::transfer(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context,
@@ -105,11 +107,18 @@ void BlockChecks::exec(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContex
   warp.addresses_.after(op, context, mask);
 }
 
+LaneMask BlockChecks::gone_past(const WarpChecks& warp, const CheckedOp& sync) const {
+  LaneMask past;
+  for (const uint32_t access : sync.behind) past |= warp.accessed_[access];
+  return past;
+}
+
 void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, const isa::WarpContext& context,
                             LaneMask mask) {
   const CheckedOp& checked = kernel_->of(op);
   const uint32_t* const members = checked.members ? members_of(op, context) : nullptr;
   LaneMask together = mask;
+  if (shared_.options.sync) sync_.go_on(warp.warp_, mask);
   // Lanes that came to another bar.warp.sync have their masks elsewhere.
   bool from_elsewhere = false;
   if (checked.members && checked.exec == nullptr && independent_)
@@ -118,7 +127,8 @@ void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, cons
     if (shared_.options.sync && op.kind != OpKind::kSync)  // else come() has seen it
       sync_.check_members(warp.warp_, mask, members, op.ptx_index);
     if (shared_.options.sync)
-      sync_.warp_operation(warp.warp_, mask, members, op.ptx_index, checked.exchanges);
+      sync_.warp_operation(warp.warp_, mask, members, op.ptx_index, checked.exchanges,
+                           gone_past(warp, checked));
     for (LaneMask left = mask; shared_.options.race && left.any(); left &= ~together) {
       const uint32_t named = members[left.lowest()];
       together = LaneMask(uint32_t{1} << left.lowest());
@@ -149,6 +159,8 @@ void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpConte
 void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, LaneMask mask,
                          isa::MemoryAccess& access) {
   const CheckedOp& checked = kernel_->of(op);
+  if (!warp.accessed_.empty())
+    if (const uint32_t at = kernel_->index_of(op); at != isa::kNoTarget) warp.accessed_[at] |= mask;
   if (checked.system_call) return system_call(warp, op, context, mask, access);
   if (!checked.plain || mask.none()) {
     static_cast<void>(execute(warp, op, nullptr, context, mask, access));

@@ -38,6 +38,8 @@ class WarpChecks final : public isa::ExecutionObserver {
   ByteMap local_;  ///< written bytes of local memory, lane by lane; made at the first access
   WarpAddresses addresses_;
   UnwrittenValues unwritten_;  ///< in registers
+  /// Lanes that have executed an access, by its place in the image; empty if nobody asks.
+  std::vector<isa::LaneMask> accessed_;
 };
 
 /// What all blocks of a run share.
@@ -87,6 +89,8 @@ class BlockChecks {
   void memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask,
               isa::MemoryAccess& access);
   void exec(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask);
+  /// Lanes that have executed something behind a .sync operation.
+  [[nodiscard]] isa::LaneMask gone_past(const WarpChecks& warp, const CheckedOp& sync) const;
   void warp_sync(const WarpChecks& warp, const isa::MicroOp& op, const isa::WarpContext& context,
                  isa::LaneMask mask);
   [[nodiscard]] isa::LaneMask execute(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess* lanes,

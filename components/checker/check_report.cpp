@@ -54,7 +54,7 @@ std::string finding_text(const Finding& f) {
   if (f.has_other)
     text += fmt::format("    before it thread {}: {}:{}: `{}`{}\n", dimensions(f.other.thread),
                         f.other.ptx_file, f.other.ptx_line, f.other.ptx, source(f.other));
-  if (f.count > 1) text += fmt::format("    {} times in all\n", f.count);
+  if (f.count > 1) text += fmt::format("    the first of {} occurrences\n", f.count);
   return text;
 }
 

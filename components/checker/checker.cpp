@@ -13,8 +13,8 @@ Checker::Checker(const CheckOptions& options, std::string ptx_name, int64_t capa
     : shared_{options, {}, FindingLog(std::move(ptx_name))}, capability_(capability) {}
 
 void Checker::observe(isa::KernelImage& image) {
-  kernels_.emplace(&image,
-                   std::make_unique<KernelChecks>(image, shared_.options.memory || shared_.options.init));
+  kernels_.emplace(&image, std::make_unique<KernelChecks>(
+                               image, shared_.options.memory || shared_.options.init, shared_.options.sync));
 }
 
 BlockChecks* Checker::begin_block(const KernelLaunch& run, uint64_t block) {

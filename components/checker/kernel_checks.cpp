@@ -20,6 +20,11 @@ std::string_view instruction_of(std::string_view text) {
   return text.substr(0, text.find(' '));
 }
 
+bool is_access(const isa::MicroOp& op) {
+  return (op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) &&
+         !op.memory.is_spill;
+}
+
 /// Calls, loads and stores are moves where parameters of a function are passed in registers.
 bool is_copy(std::string_view name) {
   constexpr std::string_view kCopies[] = {"mov", "selp", "call", "ld", "st"};
@@ -75,15 +80,59 @@ CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image, bool arithmet
 
 }  // namespace
 
-KernelChecks::KernelChecks(isa::KernelImage& image, bool arithmetic) : image_(image) {
+KernelChecks::KernelChecks(isa::KernelImage& image, bool arithmetic, bool past) : image_(image) {
   for (isa::MicroOp& op : image.ops) ops_.push_back(observe(op, image, arithmetic));
   for (isa::MicroOp& op : image.folded_loads) folded_.push_back(observe(op, image, arithmetic));
+  for (uint32_t i = 0; past && i < ops_.size(); ++i) {
+    if (!ops_[i].warp_sync) continue;
+    ops_[i].behind = accesses_behind(i);
+    knows_past_ |= !ops_[i].behind.empty();
+  }
+}
+
+std::vector<uint32_t> KernelChecks::accesses_behind(uint32_t sync) const {
+  const std::vector<isa::MicroOp>& ops = image_.ops;
+  // From where lanes can come to it. Functions may be called again, and tables lead anywhere.
+  std::vector<bool> leads(ops.size() + 1);
+  for (bool more = true; more;) {
+    more = false;
+    for (uint32_t at = static_cast<uint32_t>(ops.size()); at-- > 0;) {
+      if (leads[at]) continue;
+      const isa::MicroOp& op = ops[at];
+      const bool guarded = op.guard != isa::kNoPredicate;
+      const bool goes_on = guarded || (op.kind != OpKind::kExit && op.kind != OpKind::kBranch);
+      leads[at] = at == sync || op.kind == OpKind::kReturn || op.kind == OpKind::kCall ||
+                  op.kind == OpKind::kBranchTable || (goes_on && leads[at + 1]) ||
+                  (op.kind == OpKind::kBranch && leads[op.target]);
+      more |= leads[at];
+    }
+  }
+  // Behind a branch all lanes come to where its two ways meet.
+  std::vector<uint32_t> behind;
+  std::vector<bool> seen(ops.size());
+  for (uint32_t at = sync + 1; at < ops.size() && !seen[at];) {
+    seen[at] = true;
+    const isa::MicroOp& op = ops[at];
+    const bool guarded = op.guard != isa::kNoPredicate;
+    if (op.kind == OpKind::kReturn || op.kind == OpKind::kBranchTable ||
+        (op.kind == OpKind::kExit && !guarded))
+      break;
+    if (is_access(op) && !leads[at]) behind.push_back(at);
+    at = op.kind != OpKind::kBranch ? at + 1 : guarded ? op.reconverge : op.target;
+  }
+  return behind;
 }
 
 const CheckedOp& KernelChecks::of(const isa::MicroOp& op) const {
+  const uint32_t index = index_of(op);
+  return index != isa::kNoTarget ? ops_[index]
+                                 : folded_[static_cast<size_t>(&op - image_.folded_loads.data())];
+}
+
+uint32_t KernelChecks::index_of(const isa::MicroOp& op) const {
   const isa::MicroOp* const first = image_.ops.data();
-  if (&op >= first && &op < first + image_.ops.size()) return ops_[static_cast<size_t>(&op - first)];
-  return folded_[static_cast<size_t>(&op - image_.folded_loads.data())];
+  return &op >= first && &op < first + image_.ops.size() ? static_cast<uint32_t>(&op - first)
+                                                         : isa::kNoTarget;
 }
 
 }  // namespace gpusim::comp

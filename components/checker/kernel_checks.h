@@ -21,19 +21,30 @@ struct CheckedOp {
   bool copies = false;         ///< moves its source, or one of two, as it is
   bool members = false;        ///< its last source is the member mask
   bool aligned = true;         ///< barrier: not barrier.sync without .aligned
+  /// .sync operation of a warp: accesses of memory, by their place in the image, that each lane comes to
+  /// after it, and from which no lane comes to it again. A lane that has executed one has gone past the
+  /// operation.
+  std::vector<uint32_t> behind;
 };
 
 class KernelChecks {
  public:
-  /// Makes the memory and .sync operations of `image` observed ones; with `arithmetic` all others.
-  KernelChecks(isa::KernelImage& image, bool arithmetic);
+  /// Makes the memory and .sync operations of `image` observed ones; with `arithmetic` all others. `past`:
+  /// finds what is behind each .sync operation.
+  KernelChecks(isa::KernelImage& image, bool arithmetic, bool past);
   [[nodiscard]] const isa::KernelImage& image() const { return image_; }
   /// `op` is one of the image's.
   [[nodiscard]] const CheckedOp& of(const isa::MicroOp& op) const;
+  /// Whether there are .sync operations that lanes can be seen to have gone past.
+  [[nodiscard]] bool knows_past() const { return knows_past_; }
+  /// Its place in the image; kNoTarget for a load that is folded into another operation.
+  [[nodiscard]] uint32_t index_of(const isa::MicroOp& op) const;
 
  private:
+  [[nodiscard]] std::vector<uint32_t> accesses_behind(uint32_t sync) const;
   const isa::KernelImage& image_;
   std::vector<CheckedOp> ops_, folded_;
+  bool knows_past_ = false;
 };
 
 }  // namespace gpusim::comp

@@ -16,6 +16,7 @@ void SyncCheck::reset(std::vector<LaneMask> existing, bool independent) {
   existing_ = std::move(existing);
   independent_ = independent;
   for (auto& list : arrivals_) list.clear();
+  waiting_.clear();
 }
 
 void SyncCheck::arrive(const BarrierArrival& arrival) {
@@ -105,10 +106,32 @@ void SyncCheck::check_members(uint32_t warp, LaneMask lanes, const uint32_t* mem
           fmt::format("lanes execute it whose member mask does not name them: {:#010x}", outside));
 }
 
-void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement,
-                               bool exchanges) {
+namespace {
+LaneMask named_by(LaneMask lanes, const uint32_t* members) {
   LaneMask named;
   for_each_lane(lanes, [&](uint32_t lane) { named |= LaneMask(members[lane]); });
+  return named;
+}
+}  // namespace
+
+void SyncCheck::wait(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement) {
+  const auto there = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
+    return w.warp == warp && w.statement == statement;
+  });
+  Waiting& w = there != waiting_.end() ? *there : waiting_.emplace_back(Waiting{warp, statement, {}, {}});
+  w.lanes |= lanes;
+  w.named |= named_by(lanes, members);
+}
+
+void SyncCheck::go_on(uint32_t warp, LaneMask lanes) {
+  for (Waiting& w : waiting_)
+    if (w.warp == warp) w.lanes &= ~lanes;
+  std::erase_if(waiting_, [](const Waiting& w) { return w.lanes.none(); });
+}
+
+void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement,
+                               bool exchanges, LaneMask past) {
+  const LaneMask named = named_by(lanes, members);
   const auto report = [&](FindingKind kind, LaneMask which, const char* what) {
     if (which.none()) return;
     report_(kind, statement, warp * isa::kWarpSize + static_cast<uint32_t>(lanes.lowest()),
@@ -116,12 +139,20 @@ void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* me
   };
   report(FindingKind::kMissingMember, named & alive_[warp] & ~lanes,
          "the member mask names live lanes that do not execute it with the others");
+  const LaneMask exited = named & existing_[warp] & ~alive_[warp];
+  report(FindingKind::kMissingMember, exited & past,
+         "the member mask names lanes that have gone past it without executing it");
   if (exchanges)
-    report(FindingKind::kExitedMember, named & existing_[warp] & ~alive_[warp],
-           "the member mask names lanes that have exited");
+    report(FindingKind::kExitedMember, exited & ~past, "the member mask names lanes that have exited");
 }
 
 void SyncCheck::report_stuck() {
+  for (const Waiting& w : waiting_)
+    if (const LaneMask missing = w.named & alive_[w.warp] & ~w.lanes; missing.any())
+      report_(FindingKind::kMissingMember, w.statement,
+              w.warp * isa::kWarpSize + static_cast<uint32_t>(w.lanes.lowest()),
+              fmt::format("it never goes on: its member mask names live lanes that do not come: {:#010x}",
+                          missing.bits()));
   uint32_t live = 0;
   for (const LaneMask lanes : alive_) live += static_cast<uint32_t>(lanes.count());
   for (const auto& list : arrivals_) {

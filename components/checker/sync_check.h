@@ -39,9 +39,13 @@ class SyncCheck {
   void exit(uint32_t warp, isa::LaneMask lanes) { alive_[warp] &= ~lanes; }
   /// `lanes` of `warp` come to a .sync operation; members[l] is what lane l names: itself too?
   void check_members(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement);
-  /// `lanes` of `warp` execute it together. `exchanges`: they take values of each other.
+  /// They wait there until others have come; go_on(): they do no longer.
+  void wait(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement);
+  void go_on(uint32_t warp, isa::LaneMask lanes);
+  /// `lanes` of `warp` execute it together. `exchanges`: they take values of each other. `past`: lanes that
+  /// have executed something behind it, so that they do not come to it any more.
   void warp_operation(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement,
-                      bool exchanges);
+                      bool exchanges, isa::LaneMask past = {});
   /// Nothing goes on any more: reports every barrier at which threads wait.
   void report_stuck();
 
@@ -58,9 +62,16 @@ class SyncCheck {
     return a.warp * isa::kWarpSize + static_cast<uint32_t>(a.lanes.lowest());
   }
 
+  /// Lanes of a warp that wait at a .sync operation.
+  struct Waiting {
+    uint32_t warp = 0, statement = 0;
+    isa::LaneMask lanes, named;
+  };
+
   Report report_;
   bool independent_ = false;
   std::vector<isa::LaneMask> existing_, alive_;
+  std::vector<Waiting> waiting_;
   std::array<std::vector<BarrierArrival>, kBarriers> arrivals_;  ///< since the barrier opened last
 };
 

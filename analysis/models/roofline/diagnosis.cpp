@@ -156,7 +156,16 @@ std::string start_text(const RooflinePoint& a, const Ceiling& low) {
 /// Of warps, lanes and accesses: they hold at every number of SMs.
 std::vector<Finding> of_warps(const RooflinePoint& a, const Ceiling& low) {
   std::vector<Finding> findings;
-  if (a.warp_efficiency < kWarpEfficiency && a.divergent > 0)
+  // Short branches became predicates: all warps execute both of their ways.
+  const bool predicated = a.divergent <= 0;
+  if (predicated && a.used_lanes < kWarpEfficiency)
+    findings.push_back(
+        {Defect::kDivergence,
+         fmt::format("{}{:.1f} of 32 lanes have work in an operation on average, though no branch "
+                     "parts a warp: their branches are predicates, or lanes have left early; most "
+                     "lanes are lost at {}",
+                     start_text(a, low), kWarpLanes * a.used_lanes, a.worst_divergence)});
+  if (!predicated && a.warp_efficiency < kWarpEfficiency)
     findings.push_back(
         {Defect::kDivergence,
          fmt::format("{}{:.1f} of 32 lanes active on average, {:.0f} branches part a warp; most lanes "
@@ -169,11 +178,16 @@ std::vector<Finding> of_warps(const RooflinePoint& a, const Ceiling& low) {
     findings.push_back({Defect::kUncoalesced,
                         fmt::format("{}{} of the bytes moved for accesses were asked for; most is lost at {}",
                                     start_text(a, low), percent(a.coalescing), a.worst_access)});
+  const auto held = static_cast<double>(a.sms * a.blocks_per_sm);
   if (a.occupancy < kLowResidency && a.idle_sms == 0 && a.flops > 0 && a.of_roof(low) < kFarBelow)
-    findings.push_back({Defect::kLowOccupancy,
-                        fmt::format("{}{} of the warps that an SM holds are resident already with {} SMs "
-                                    "(blocks per SM limited by {})",
-                                    start_text(a, low), percent(a.occupancy), a.sms, a.limiter)});
+    findings.push_back(
+        {Defect::kLowOccupancy,
+         fmt::format(
+             "{}{} of the warps that an SM holds are resident already with {} SMs ({})", start_text(a, low),
+             percent(a.occupancy), a.sms,
+             a.blocks < held
+                 ? fmt::format("the grid is too small: it has {:.0f} blocks, and {:.0f} fit", a.blocks, held)
+                 : fmt::format("blocks per SM limited by {}", a.limiter))});
   return findings;
 }
 

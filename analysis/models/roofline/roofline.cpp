@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "analysis/profile/limiter.h"
 #include "analysis/profile/quantities.h"
@@ -28,10 +29,24 @@ double counted(const KernelRecord& kernel, std::string_view name) {
   return at == kernel.counters.end() ? 0 : at->second;
 }
 
+/// Of a block of "16,16,1" threads, the mean of its warps, of which the last may have fewer.
+double threads_of_warp(std::string_view block) {
+  double threads = 1, number = 0;
+  for (const char c : block) {
+    if (c >= '0' && c <= '9')
+      number = 10 * number + (c - '0');
+    else
+      threads *= std::exchange(number, 0);
+  }
+  threads *= number;
+  return threads > 0 ? threads / std::ceil(threads / kLanes) : kLanes;
+}
+
 /// What is summed over the launches of a kernel before it becomes a point.
 struct Sums {
   RooflinePoint point;
   double executed = 0, lanes = 0, requested = 0, moved = 0, l2_read = 0, l2_hit = 0;
+  double working = 0, threads = 0;  ///< lanes: that an operation was executed for, that have a thread
   double warp_cycles = 0, active_cycles = 0, longest = 0, even_cycles = 0;
   std::map<std::string, double> slots;
   double worst_lanes = 0, worst_bytes = 0, longest_launch = 0;
@@ -40,7 +55,7 @@ struct Sums {
   [[nodiscard]] RooflinePoint finish(const core::MachineConfig& machine) const;
 
  private:
-  void add_statements(const Table& per_pc);
+  void add_statements(const Table& per_pc, double threads_of_warp);
   void add_awaited(const Table& per_pc, uint64_t pc);
   void add_savings(const KernelRecord& kernel, const core::MachineConfig& machine, double balance);
   void save(std::string_view name, double seconds, const std::string& words);
@@ -74,7 +89,7 @@ void Sums::add(const KernelRecord& kernel, const core::MachineConfig& machine) {
     point.blocks_per_sm = kernel.blocks_per_sm;
     point.limiter = kernel.occupancy_limiter;
   }
-  add_statements(kernel.per_pc);
+  add_statements(kernel.per_pc, threads_of_warp(kernel.block));
   point.mix.add(kernel);
   for (const CauseSlots& cause : kernel.causes) slots[cause.name] += static_cast<double>(cause.slots);
   add_savings(kernel, machine, most > 0 ? sum_of(kernel.per_sm, "active_cycles") / (most * sms) : 1);
@@ -106,7 +121,8 @@ void Sums::add_savings(const KernelRecord& kernel, const core::MachineConfig& ma
   save("barriers", resident > 0 ? barrier / resident / 2 * active * seconds : 0, "");
 }
 
-void Sums::add_statements(const Table& t) {
+void Sums::add_statements(const Table& t, double threads_of_warp) {
+  const auto classes = t.texts.find("class");
   for (uint64_t pc = 0; pc < t.rows; ++pc) {
     const auto executed_here = static_cast<double>(t["executed"][pc]);
     const auto lanes_here = static_cast<double>(t["active_lanes"][pc]);
@@ -117,6 +133,12 @@ void Sums::add_statements(const Table& t) {
     if (const double lost = kLanes * executed_here - lanes_here; lost > worst_lanes) {
       worst_lanes = lost;
       point.worst_divergence = statement_place(t, pc);
+    }
+    // A branch counts the lanes that take it.
+    const std::string_view c = classes == t.texts.end() ? std::string_view() : classes->second[pc];
+    if (c != "branch" && c != "exit" && c != "barrier" && lanes_here > 0) {
+      working += lanes_here;
+      threads += threads_of_warp * executed_here;
     }
     add_awaited(t, pc);
     if (moved_here == 0) continue;
@@ -156,6 +178,7 @@ RooflinePoint Sums::finish(const core::MachineConfig& machine) const {
   p.operations = executed;
   p.l2_hits = ratio(l2_hit, l2_read, 0);
   p.warp_efficiency = ratio(lanes, kLanes * executed, 1);
+  p.used_lanes = ratio(working, threads, 1);
   p.coalescing = ratio(requested, moved, 1);
   p.occupancy = ratio(warp_cycles, active_cycles * static_cast<double>(machine.sm.max_warps), 0);
   p.balance = ratio(active_cycles, longest, 1);

@@ -44,6 +44,9 @@ struct RooflinePoint {
   double l2_hits = 0;          ///< of the sectors read there; 0 to 1
   double operations = 0;       ///< that warps executed
   double warp_efficiency = 0;  ///< active lanes of 32
+  /// Lanes for which operations other than branches, barriers and exits were executed, of those of the warps
+  /// that have a thread.
+  double used_lanes = 1;
   double divergent = 0;        ///< branches that parted a warp
   double coalescing = 0;       ///< bytes asked for, of bytes moved for them; above 1: lanes share them
   double occupancy = 0;        ///< resident warps of what an SM holds, while it has any

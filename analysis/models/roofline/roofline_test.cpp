@@ -8,7 +8,9 @@
 namespace gpusim::analysis {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Ceiling ceiling(uint32_t sms, double fma, double bandwidth) {
   Ceiling c;
@@ -93,6 +95,21 @@ TEST(Roofline, LowOccupancyCountsOnlyIfItCosts) {
   EXPECT_THAT(defects(t), testing::IsEmpty()) << "it is at the roof all the same";
   t.points[0].seconds *= 4;
   EXPECT_THAT(defects(t), testing::ElementsAre(Defect::kLowOccupancy));
+  t.points[0].limiter = "registers";
+  EXPECT_THAT(diagnose(t, kLow, kHigh)[0].evidence, HasSubstr("blocks per SM limited by registers"));
+  t.points[0].blocks = 4;
+  EXPECT_THAT(
+      diagnose(t, kLow, kHigh)[0].evidence,
+      AllOf(HasSubstr("the grid is too small: it has 4 blocks, and 16 fit"), Not(HasSubstr("registers"))));
+}
+
+TEST(Roofline, LanesThatPredicatesLeaveIdleAreDivergence) {
+  Trajectory t = clean();
+  t.points[0].used_lanes = 0.4;
+  t.points[0].worst_divergence = "line 9 `add.f32 %f1, %f1, %f2`";
+  EXPECT_THAT(defects(t), testing::ElementsAre(Defect::kDivergence)) << "no branch parts a warp";
+  EXPECT_THAT(diagnose(t, kLow, kHigh)[0].evidence,
+              AllOf(HasSubstr("12.8 of 32 lanes"), HasSubstr("predicates"), HasSubstr("line 9")));
 }
 
 TEST(Roofline, TooFewBlocks) {
