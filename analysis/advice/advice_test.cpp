@@ -359,6 +359,33 @@ TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
   EXPECT_FALSE(partition_camping(facts())) << "threads of the grid go through an array";
 }
 
+TEST_F(RulesTest, OnlyWaitsForACrowdedPartitionMakeSmsUneven) {
+  unit("dram_bus", "channel", 64, 0.5);
+  unit("pipe_lsu", "SM", kSms, 0.5);
+  kernel.units.back().most = kCycles * 8 / 10;
+  kernel.counters["noc_requests"] = 4.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  ASSERT_TRUE(partition_camping(facts()));
+  EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 80'000, 1) << "none waits";
+  unit("lsu_wait_network", "SM", kSms, 0.4);
+  EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 50'000, 1);
+}
+
+TEST_F(RulesTest, NeighboursOfAStencilAreNotToBeCoalesced) {
+  unit("request_in", "cluster", 40, 0.9);
+  const std::map<std::string, uint64_t> shifted{
+      {"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 160}};
+  operation("int", "mul.wide.u32 %rd1, %r1, 4", 1);
+  operation("int", "add.s64 %rd2, %rd9, %rd1", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2+4]", 1, shifted);
+  EXPECT_TRUE(coalescing(facts())) << "the array begins within a sector";
+  operation("load_global", "ld.global.f32 %f2, [%rd2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+}
+
 /// A block's results, which it has collected: fewer blocks add fewer, and nothing else helps.
 TEST_F(RulesTest, ResultsThatBlocksAddAreToBecomeFewer) {
   unit("l2_atomics", "partition", 64, 0.0);
@@ -395,6 +422,44 @@ TEST_F(RulesTest, ResultsThatBlocksAddAreToBecomeFewer) {
 }
 
 /// Constants without a suffix: values are converted there and back around each operation.
+TEST_F(RulesTest, AtomicsBesideLoadsOfOtherBlocksAreNoTail) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 50'000;
+  operation("load_global", "ld.global.u32 %r3, [%rd3]", 8,
+            {{"transactions", 8}, {"requested_bytes", 8 * 128}, {"transferred_bytes", 8 * 128}});
+  operation("atom_global", "atom.global.add.u32 %r5, [%rd2], %r6", 1,
+            {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 1}, {"atomic_words", 1}});
+  for (uint64_t& warps : kernel.per_sm.numbers["warps"]) warps = 64;
+  const double alone = facts().estimator().recorded().tail;
+  EXPECT_NEAR(alone, 50'000, 1);
+  kernel.causes = {{"issued", 700}, {"memory_dram", 200}, {"no_warp", 60}, {"drain", 40}};
+  const Work now = facts().estimator().recorded();
+  EXPECT_NEAR(now.tail, 0.1 * kCycles, 1) << "SMs had no warp for a tenth of the time";
+  EXPECT_NEAR(now.tail + now.units.at("l2_atomics"), alone, 1);
+  unit("request_out", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 30'000;
+  const double mean = 30'000 / 64.0;
+  EXPECT_NEAR(facts().estimator().recorded().units.at("request_out"),
+              30'000 - (30'000 - mean) * now.tail / alone, 1)
+      << "the requests of the atomics are in the tail with them";
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.tail / now.tail, p->after.units.at("l2_atomics") / now.units.at("l2_atomics"), 1e-6)
+      << "as many blocks end as they did";
+}
+
+TEST_F(RulesTest, WhatAnAtomicReturnsIsAwaitedBlockByBlockToo) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 50'000;
+  const std::map<std::string, uint64_t> counts{
+      {"transactions", 8}, {"transferred_bytes", 256}, {"active_lanes", 32}, {"atomic_words", 8}};
+  operation("atom_global", "atom.global.add.u32 %r5, [%rd2], 1", 1, counts);
+  ASSERT_TRUE(atomics(facts()));
+  const double collected = atomics(facts())->after.chain[0];
+  kernel.per_pc.numbers["awaited_memory_dram"][0] = 1000;
+  EXPECT_GT(atomics(facts())->after.chain[0], collected + facts().latency("barrier"));
+}
+
 TEST_F(RulesTest, ConversionsGoWithDoublePrecision) {
   unit("pipe_fp64", "scheduler", 320, 0.25);
   unit("pipe_sfu", "scheduler", 320, 0.96);

@@ -251,6 +251,23 @@ Work Facts::recorded_work() {
     const double merged = sum("executed", [&](uint64_t pc) { return merges(pc); });
     const double held = blocks_per_sm(resources_) * warps_per_block();
     work.tail = work.units["l2_atomics"] * merged / all / std::max(1.0, held > 0 ? most / held : work.rounds);
+    // Where loads of other blocks go on meanwhile, the atomics run beside these: no more of them run beside
+    // nothing than there is time in which SMs have no warp, or warps that wait at these atomics.
+    if (const auto slots = static_cast<double>(kernel_.total_slots()); slots > 0) {
+      double idle = static_cast<double>(kernel_.slots_of("no_warp") + kernel_.slots_of("drain"));
+      for (uint64_t pc = 0; pc < operations(); ++pc)
+        if (merges(pc))
+          idle += count("slots_memory_throttle", pc) + count("awaited_memory_l1", pc) +
+                  count("awaited_memory_l2", pc) + count("awaited_memory_dram", pc);
+      work.tail = std::min(work.tail, cycles * std::min(1.0, idle / slots));
+    }
+    if (const double atomics = work.units["l2_atomics"]; atomics > 0)
+      for (const char* port : {"request_out", "reply_in", "l2_requests", "l2_replies"})
+        // What the partition of the atomics has beyond others is theirs, and as much of that is in the tail.
+        if (const UnitLoad* u = kernel_.unit(port)) {
+          double& busy = work.units[port];
+          busy -= std::max(0.0, busy - u->mean() * cycles) * work.tail / atomics;
+        }
     work.units["l2_atomics"] -= work.tail;
   }
   const auto in_memory = [&](uint64_t pc) {

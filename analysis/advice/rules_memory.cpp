@@ -11,9 +11,35 @@
 
 namespace gpusim::analysis::advice {
 
+namespace {
+
+/// Sectors that a warp's access takes beyond those that its bytes fill.
+double needless_sectors(const Facts& f, uint64_t pc) {
+  return (f.count("transferred_bytes", pc) - least_of(f, pc).bytes) / kSector / std::max(1.0, f.executed(pc));
+}
+
+/// A warp accesses one piece of an array that begins within a sector, and others of the same array begin at
+/// other places of one, as those of a stencil do: no order of the lanes and no other array is better for all.
+bool is_shifted(const Facts& f, uint64_t pc) {
+  constexpr double kOne = 1.05, kAlike = 0.05;
+  const double needless = needless_sectors(f, pc);
+  const std::string& base = f.origin(pc).base;
+  if (base.empty() || needless > kOne || f.count("requested_bytes", pc) < 2 * kSector * f.executed(pc))
+    return false;
+  for (uint64_t other = 0; other < f.operations(); ++other)
+    if (other != pc && is_global(f.op_class(other)) && f.executed(other) > 0 &&
+        f.origin(other).base == base && std::abs(needless_sectors(f, other) - needless) > kAlike)
+      return true;
+  return false;
+}
+
+}  // namespace
+
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
-  const auto can_be_ordered = [&](uint64_t pc) { return is_global(f.op_class(pc)) && !f.origin(pc).of_data; };
+  const auto can_be_ordered = [&](uint64_t pc) {
+    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !is_shifted(f, pc);
+  };
   Traffic after;
   double requests = 0, moved = 0, sectors = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
@@ -77,6 +103,10 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   spread_over_partitions(f, p.after);
   // SMs take blocks as they are done with others: those that wait for a crowded partition leave theirs to the
   // others, and no longer do then.
+  // If none waits, SMs are uneven for another reason.
+  constexpr double kWaits = 0.1;
+  const UnitLoad* waits = f.kernel().unit("lsu_wait_network");
+  if (waits == nullptr || waits->mean() < kWaits) return p;
   for (auto& [unit, busy] : p.after.units)
     if (const UnitLoad* u = f.kernel().unit(unit);
         u != nullptr && (u->place == "SM" || u->place == "scheduler"))
@@ -256,8 +286,10 @@ std::optional<Proposal> atomics(const Facts& f) {
   // A partition takes a step for each sector, and one more for each lane that finds its word taken. At its
   // end a block adds its results, which lie side by side.
   const double work = left * (p.after.units["l2_atomics"] + p.after.tail);
-  // Those of the last blocks, which end together, run beside nothing.
-  p.after.tail = merges ? work : work / p.after.rounds;
+  // Those of the last blocks, which end together, run beside nothing. As many blocks as now end as they do
+  // now.
+  const bool as_now = merges && blocks == f.blocks();
+  p.after.tail = as_now ? left * p.after.tail : merges ? work : work / p.after.rounds;
   p.after.units["l2_atomics"] = work - p.after.tail;
   if (merges) return p;
   // A step for each lane whose bank another one uses as well: for random words some three of 32.
@@ -266,8 +298,17 @@ std::optional<Proposal> atomics(const Facts& f) {
                                ? static_cast<double>(f.kernel().unit("shared")->instances)
                                : f.sms();
   p.after.units["shared"] += executed * kRandomSteps * f.machine().shared.cycles_per_access / instances;
+  // Where warps wait for what an atomic returns, they wait for that of their block then, and for each other.
+  const auto awaited = [&](uint64_t pc) {
+    return f.count("awaited_memory_l1", pc) + f.count("awaited_memory_l2", pc) +
+               f.count("awaited_memory_dram", pc) >
+           0;
+  };
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
-    if (is_atomic(pc)) p.after.chain[pc] = executed / f.warps() * f.latency("atom_shared");
+    if (is_atomic(pc))
+      p.after.chain[pc] =
+          (awaited(pc) ? p.after.chain[pc] + f.executed(pc) / f.warps() * f.latency("barrier") : 0) +
+          executed / f.warps() * f.latency("atom_shared");
   return p;
 }
 

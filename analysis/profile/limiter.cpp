@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
@@ -210,6 +212,21 @@ void sort(std::vector<LimiterCandidate>& all) {
   std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.saved > b.saved; });
 }
 
+/// Units of the interconnect by what they carry: "requests out of the interconnect" leaves open who gets
+/// them.
+std::string unit_of_limiter(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPorts{
+      {{"request_in", "ports by which SMs send requests"},
+       {"request_links", "links that carry requests"},
+       {"request_out", "ports by which memory partitions get requests"},
+       {"reply_in", "ports by which memory partitions send replies"},
+       {"reply_links", "links that carry replies"},
+       {"reply_out", "ports by which SMs get replies"}}};
+  for (const auto& [name, words] : kPorts)
+    if (name == unit) return fmt::format("interconnect, {}", words);
+  return unit_words(unit);
+}
+
 /// The busiest of some units, as the text names it.
 std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& machine,
                       std::initializer_list<std::string_view> names) {
@@ -222,8 +239,8 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
   // Nine tenths of the busiest: all are alike.
   // Bursts that queue there cost most all the same.
   const char* const full = peak < 50 ? ", not full" : "";
-  if (mean >= 0.9 * peak) return fmt::format("{} ({:.0f} % busy{})", unit_words(most->unit), mean, full);
-  return fmt::format("{}, {} ({:.0f} % busy{}; mean of all {:.0f} %)", unit_words(most->unit),
+  if (mean >= 0.9 * peak) return fmt::format("{} ({:.0f} % busy{})", unit_of_limiter(most->unit), mean, full);
+  return fmt::format("{}, {} ({:.0f} % busy{}; mean of all {:.0f} %)", unit_of_limiter(most->unit),
                      busiest_place(*most, machine), peak, full, mean);
 }
 
@@ -371,8 +388,7 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
                            : "first block",
                        std::max(share({"launch"}), 100 * Shares(kernel, machine).peak("dispatcher")));
   if (name == "network")
-    return "interconnect: " +
-           full_unit(kernel, machine,
+    return full_unit(kernel, machine,
                      {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
            line_of(kernel, {"transferred_bytes"});
   if (name == "camping")
