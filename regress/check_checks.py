@@ -108,7 +108,7 @@ def check_messages(gpusim: Gpusim) -> None:
         "memory.ptx:29:2: error: out_of_bounds (memory): 4-byte load from global memory at 0x10001200 is outside: "
         "0 bytes past the end of buffer 'arg1' (256 bytes)\n"
         "    kernel 'memory', launch 0, block (0,0,0), thread (0,0,0): `ld.global.u32 %r5, [%r4+256]`, memory.cu:31\n"
-        "    64 times in all\n", "the address is a null pointer", "this is an address of buffer 'arg1'",
+        "    the first of 64 occurrences\n", "the address is a null pointer", "this is an address of buffer 'arg1'",
         "check memory: 15 findings, ")
     require_equal("stdout", run.out, "")
 

@@ -61,6 +61,8 @@ def check_input(gpusim: Gpusim) -> None:
     recorded = gpusim.scratch.parent / "none.h5"
     gpusim.run("explain", "--kernle", "k", recorded).require_code(1).require_error(
         "gpusim explain: error: there is no option '--kernle'", "did you mean '--kernel'?")
+    gpusim.run("predict", ptx, "--confg", gpusim.machine()).require_code(1).require_error(  # and not that --config is missing
+        "gpusim predict: error: there is no option '--confg'", "did you mean '--config'?")
     gpusim.run("--config", gpusim.machine(), ptx, "--seet=l1.size=1K").require_code(1).require_error(
         "gpusim: error: there is no option '--seet'", "did you mean '--set'?")
     # Names that no file can have: what is said is what is said of a file that is not there.

@@ -54,6 +54,28 @@ def check_unwritable(gpusim: Gpusim) -> None:
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
 
 
+def check_others_files(gpusim: Gpusim) -> None:
+    """An output replaces what this program has written of its kind, and other files only with --force."""
+    ptx = vecadd(gpusim)
+    small = ["--param", "N=1000"]
+    gpusim.simulate(ptx, *small, "--out", "x.h5").require_code(0)
+    file = gpusim.scratch / "output"
+    for command in (["predict", ptx, *small, "--config", gpusim.machine(), "--counts", file],
+                    ["compare", "x.h5", "x.h5", "--csv", file], ["report", "x.h5", "-o", file], ["timeline", "x.h5", "-o", file],
+                    ["trace", ptx, *small, "-o", file], ["trace", ptx, *small, "-o", file, "--warps"],
+                    ["--config", gpusim.machine(), ptx, *small, "--functional", "--dump", f"C={file}"]):
+        file.write_text("notes\n")
+        gpusim.run(*command).require_code(1).require_error("the file is there already, and is not ", "--force replaces it")
+        require_equal("what was there", file.read_text(), "notes\n")
+        gpusim.run(*command, "--force").require_code(0)
+        written = file.read_bytes()
+        require(written != b"notes\n", f"--force has not replaced it: {command}")
+        gpusim.run(*command).require_code(0)
+        require_equal("written again", file.read_bytes(), written)
+        file.write_bytes(b"")
+        gpusim.run(*command).require_code(0)
+
+
 def check_outputs(gpusim: Gpusim) -> None:
     """An output replaces no input, no other output and no device; a link's target is written, not the link."""
     ptx, launch = gpusim.scratch / "own.ptx", gpusim.scratch / "own.toml"
@@ -365,6 +387,7 @@ OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "whole_files": check_whole_files,
     "aborted_rerun": check_aborted_rerun,
     "outputs": check_outputs,
+    "others_files": check_others_files,
     "same_output_twice": check_same_output_twice,
     "other_run": check_other_run,
     "json_of_any_path": check_json_of_any_path,

@@ -436,6 +436,9 @@ TEST_F(RulesTest, AtomicsBesideLoadsOfOtherBlocksAreNoTail) {
   const Work now = facts().estimator().recorded();
   EXPECT_NEAR(now.tail, 0.1 * kCycles, 1) << "SMs had no warp for a tenth of the time";
   EXPECT_NEAR(now.tail + now.units.at("l2_atomics"), alone, 1);
+  unit("lsu_wait_network", "SM", kSms, 0.2);
+  EXPECT_NEAR(facts().estimator().recorded().tail, 0.3 * kCycles, 1) << "and their loads queued for a fifth";
+  kernel.units.pop_back();
   unit("request_out", "partition", 64, 0.0);
   kernel.units.back().busy = kernel.units.back().most = 30'000;
   const double mean = 30'000 / 64.0;

@@ -252,14 +252,17 @@ Work Facts::recorded_work() {
     const double held = blocks_per_sm(resources_) * warps_per_block();
     work.tail = work.units["l2_atomics"] * merged / all / std::max(1.0, held > 0 ? most / held : work.rounds);
     // Where loads of other blocks go on meanwhile, the atomics run beside these: no more of them run beside
-    // nothing than there is time in which SMs have no warp, or warps that wait at these atomics.
+    // nothing than there is time in which SMs have no warp or warps that wait at these atomics, or in which
+    // their load/store units wait for the interconnect.
     if (const auto slots = static_cast<double>(kernel_.total_slots()); slots > 0) {
       double idle = static_cast<double>(kernel_.slots_of("no_warp") + kernel_.slots_of("drain"));
       for (uint64_t pc = 0; pc < operations(); ++pc)
         if (merges(pc))
           idle += count("slots_memory_throttle", pc) + count("awaited_memory_l1", pc) +
                   count("awaited_memory_l2", pc) + count("awaited_memory_dram", pc);
-      work.tail = std::min(work.tail, cycles * std::min(1.0, idle / slots));
+      const UnitLoad* queued = kernel_.unit("lsu_wait_network");
+      const double share = idle / slots + (queued != nullptr ? queued->mean() : 0);
+      work.tail = std::min(work.tail, cycles * std::min(1.0, share));
     }
     if (const double atomics = work.units["l2_atomics"]; atomics > 0)
       for (const char* port : {"request_out", "reply_in", "l2_requests", "l2_replies"})

@@ -325,6 +325,31 @@ TEST_F(SyncTest, MemberMasks) {
   EXPECT_THAT(seen, IsEmpty()) << "a barrier does not wait for lanes that have exited";
   sync.warp_operation(1, LaneMask(0xff), members, 6, true);
   EXPECT_THAT(seen, ElementsAre("exited_member 6 32"));
+  seen.clear();
+  sync.warp_operation(1, LaneMask(0xff), members, 6, true, LaneMask(0xff00));
+  EXPECT_THAT(seen, ElementsAre("missing_member 6 32")) << "they have gone past it before";
+  seen.clear();
+  sync.warp_operation(1, LaneMask(0xff), members, 6, false, LaneMask(0xf00));
+  EXPECT_THAT(seen, ElementsAre("missing_member 6 32"));
+}
+
+TEST_F(SyncTest, WhoWaitsForLanesThatNeverComeIsNamed) {
+  start(2);
+  uint32_t members[32];
+  std::fill(std::begin(members), std::end(members), 0xffffu);
+  sync.wait(1, LaneMask(0xf), members, 5);
+  sync.wait(1, LaneMask(0xf0), members, 5);
+  sync.report_stuck();
+  EXPECT_THAT(seen, ElementsAre("missing_member 5 32"));
+  seen.clear();
+  sync.wait(1, LaneMask(0xff00), members, 5);
+  sync.report_stuck();
+  EXPECT_THAT(seen, IsEmpty()) << "all are there";
+  sync.go_on(1, LaneMask(0xffff));
+  sync.wait(1, LaneMask(1), members, 7);
+  sync.exit(1, LaneMask(0xfffe));
+  sync.report_stuck();
+  EXPECT_THAT(seen, IsEmpty()) << "nobody waits for lanes that have exited";
 }
 
 TEST_F(SyncTest, LanesThatNeverWereHaveNotExited) {
