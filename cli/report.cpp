@@ -100,10 +100,16 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const comp::Sim
   line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
                              k.time_s == 0 ? 0 : static_cast<double>(k.cycles) / k.time_s * 1e-6));
   line("IPC", fmt::format("{:.3f} per active cycle of an SM", counter(k, "ipc")));
+  const uint64_t blocks = uint64_t{k.grid.x} * k.grid.y * k.grid.z;
+  const uint64_t sms = options.sms != 0 ? options.sms : options.machine.gpu.sms;
+  const std::string small =
+      blocks < sms * k.blocks_per_sm
+          ? fmt::format(" fit, and the grid has {} for {} SM{}", blocks, sms, sms == 1 ? "" : "s")
+          : std::string();
   line("occupancy",
-       fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers{}, {} bytes shared)",
-                   100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
-                   k.registers_estimated ? " by estimate" : "", k.shared_bytes));
+       fmt::format("{:.0f} % achieved, {} blocks/SM{} (limited by {}; {} registers{}, {} bytes shared)",
+                   100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, small, k.occupancy_limiter,
+                   k.registers, k.registers_estimated ? " by estimate" : "", k.shared_bytes));
   if (k.total.constant_loads != 0)
     line("constant L1 hits", fmt::format("{:.1f} %", 100.0 * static_cast<double>(k.total.constant_hits) /
                                                          static_cast<double>(k.total.constant_loads)));

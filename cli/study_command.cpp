@@ -95,6 +95,15 @@ study::Study study_of_file(const StudyArguments& a) {
   return study::load_study(a.file);
 }
 
+std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
+
+/// A folder of results stands for its study.
+void resolve_folder(StudyArguments& a) {
+  if (!is_folder(a.file) || !is_there(study_file_in(a.file))) return;
+  if (a.out.empty()) a.out = a.file;
+  a.file = study_file_in(a.file);
+}
+
 /// The study of a file, or of the options that stand for one.
 study::Study study_of(const StudyArguments& a) {
   study::Study study = a.file.ends_with(".toml") ? study_of_file(a) : study_of_options(a);
@@ -145,8 +154,6 @@ class FolderLock {
  private:
   int file_ = -1;
 };
-
-std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
 
 /// Throws core::InputError if another study has its results in the folder.
 void check_folder(const std::string& folder, const study::Study& study, const StudyArguments& a) {
@@ -441,7 +448,9 @@ int plan_study(const StudyArguments& a) {
 }
 
 void add_study_options(CLI::App* command, StudyArguments& a) {
-  command->add_option("study", a.file, "Study file (.toml), or a PTX file with --config and --axis")
+  command
+      ->add_option("study", a.file,
+                   "Study file (.toml), a folder of its results, or a PTX file with --config and --axis")
       ->required();
   command->add_option("--config", a.configs, "Machine, without a study file (repeatable)")
       ->allow_extra_args(false);
@@ -486,7 +495,10 @@ void add_study_command(CLI::App& program, int& code) {
   plan->add_flag("--commands", a->commands,
                  "Print a command for each point instead, for GNU parallel, Make or a cluster");
   add_force(plan, *a);
-  plan->callback([a, &code] { code = plan_study(*a); });
+  plan->callback([a, &code] {
+    resolve_folder(*a);
+    code = plan_study(*a);
+  });
 
   CLI::App* run = command->add_subcommand("run", "Simulate what is missing and say what the results show");
   add_study_options(run, *a);
@@ -511,14 +523,20 @@ void add_study_command(CLI::App& program, int& code) {
   run->add_flag("--again", a->again, "Simulate points again that failed");
   run->add_flag("--quiet", a->quiet, "No progress");
   run->add_flag("--json", a->json, "Print what the results show as one JSON object");
-  run->callback([a, &code] { code = run_study(*a); });
+  run->callback([a, &code] {
+    resolve_folder(*a);
+    code = run_study(*a);
+  });
 
   CLI::App* show =
       command->add_subcommand("show", "Say what the results show, as far as points are simulated");
   add_study_options(show, *a);
   show->add_flag("--quiet", a->quiet, "No progress (there is none; as for run)");
   show->add_flag("--json", a->json, "Print one JSON object");
-  show->callback([a, &code] { code = show_study(*a); });
+  show->callback([a, &code] {
+    resolve_folder(*a);
+    code = show_study(*a);
+  });
 }
 
 }  // namespace gpusim::cli

@@ -266,7 +266,7 @@ def check_whole_files(gpusim: Gpusim) -> None:
     ptx.write_text(vecadd(gpusim).read_text())
     launch = vecadd(gpusim).with_suffix(".toml").read_text()
     ptx.with_suffix(".toml").write_text(launch)
-    simulate = ["--config", gpusim.machine(), ptx, "--param", "N=20000"]
+    simulate = ["--config", gpusim.machine(), ptx, "--param", "N=20000", "--force"]
     outputs = [("c.npy", [*simulate, "--functional", "--dump", "C=c.npy"]),
                ("c.npy", [*simulate, "--out", "none", "--dump", "C=c.npy"]),
                ("t.trace", ["trace", *simulate, "--out", "t.trace"]), ("new.toml", ["init", ptx, "--out", "new.toml", "--force"])]

@@ -94,12 +94,13 @@ Effect effect_of(const Study& study, const Group& group, uint32_t axis) {
   }
   e.range = std::exp(most - least);
   e.suffices = e.order.back();
-  // From the end: as long as what follows changes nothing in any pair.
+  // From the end: as long as what follows gains nothing in any pair.
   double after_least = 1, after_most = 1;
   for (size_t i = e.steps.size(); i-- > 0;) {
     after_least *= e.steps[i].least;
     after_most *= e.steps[i].most;
-    if (after_most > 1 + kNoGain || after_least < 1 - kNoGain || e.steps[i].pairs == 0) break;
+    const bool gains = study.maximise ? after_most > 1 + kNoGain : after_least < 1 - kNoGain;
+    if (gains || e.steps[i].pairs == 0) break;
     e.suffices = e.order[i];
   }
   return e;
@@ -232,7 +233,7 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
     out += "\n";
   }
   if (e.numeric && e.range > 1 + kNoGain && e.suffices != e.order.back())
-    out += fmt::format("    {} suffices: no larger value changes the result by {:.0f} % or more\n",
+    out += fmt::format("    {} suffices: no larger value is better by {:.0f} % or more\n",
                        axis.values[e.suffices].label, 100 * kNoGain);
 }
 
@@ -329,6 +330,10 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
                       axis_values(study, points[f.against]));
     if (!f.effects.empty())
       out += fmt::format("what each axis does to {}, everything else equal\n", study.objective);
+    if (!f.effects.empty() && f.predicted > 0)
+      out += fmt::format(
+          "  {} of {} values are predictions: steps below their error of {:.1f} % may be no more than that\n",
+          f.predicted, f.predicted + f.simulated, 100 * o.guided->groups[g].left_out_error);
     for (const Effect& e : f.effects) effect_lines(out, study, e);
     if (!f.interactions.empty()) out += "axes that depend on each other\n";
     for (const Interaction& i : f.interactions) {

@@ -123,6 +123,12 @@ TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {
   const auto groups = find({e.study, e.points, e.results});
   EXPECT_EQ(groups[0].effects[0].suffices, 2) << "the value 2";
   EXPECT_THAT(findings_text({e.study, e.points, e.results}, groups), HasSubstr("2 suffices"));
+  for (PointResult& r : e.results)
+    if (r.time_s == 0.99) r.time_s = 1.1;
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].effects[0].suffices, 2) << "what is worse suffices less";
+  e.study.maximise = true;
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].effects[0].suffices, 0)
+      << "and is better where much is wanted";
 }
 
 TEST(Findings, InteractionsNameWhereAnAxisGains) {
