@@ -57,6 +57,27 @@ def check_text(gpusim: Gpusim) -> None:
     gpusim.run("advise", broken).require_code(1).require_error("broken.h5")
 
 
+def check_copies(gpusim: Gpusim) -> None:
+    """Copies beside short kernels are worth a line, and what a kernel gains is said without them."""
+    folder, out = gpusim.source / "workloads" / "advice", gpusim.scratch / "pieces.h5"
+    gpusim.run("--config", "tesla_v100", folder / "pieces.ptx", "--launch", folder / "pieces_before.toml", "--param", "STEPS=1",
+               "--quiet", "--out", out).require_code(0)
+    report = gpusim.run("advise", out, "--json").require_code(0).json()
+    kernels = sum(k["cycles"] * k["launches"] for k in report["kernels"])
+    require(kernels < 0.1 * report["cycles"], f"kernels take {kernels} of {report['cycles']} cycles")
+    require_equal("first advice", report["advice"][0]["rule"], "transfer_overlap")
+    for a in report["advice"]:
+        require(a["kernel"] is None or a["kernels_gain"] >= a["gain"], f"copies make no kernel faster: {a}")
+    own = gpusim.run("advise", out, "--kernel", "iterate", "--json").require_code(0).json()
+    require(own["cycles"] < 0.2 * report["cycles"], f"{own['cycles']} cycles are not those of the kernels")
+    require("launches of " in gpusim.run("advise", out, "--kernel", "iterate").require_code(0).out, "the run's time stands for that of launches")
+    # What is left out of the time of a kernel is none of its gain.
+    by_rule = {a["rule"]: a for a in own["advice"]}
+    for a in report["advice"]:
+        if a["kernel"] is not None and a["rule"] in by_rule:
+            require(abs(by_rule[a["rule"]]["gain"] - a["kernels_gain"]) < 1e-9, f"{a} and {by_rule[a['rule']]}")
+
+
 def check_left_aside(gpusim: Gpusim) -> None:
     """A chain through memory gets no advice, and a line that says why."""
     folder, out = gpusim.source / "workloads" / "advice", gpusim.scratch / "left.h5"
@@ -85,4 +106,5 @@ def check_branch(gpusim: Gpusim) -> None:
             require(plain.read_text().splitlines()[line - 1].strip().startswith("@%p"), f"not the line of the condition: {first['place']}")
 
 
-CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "left_aside": check_left_aside, "branch": check_branch}
+CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "copies": check_copies,
+                                               "left_aside": check_left_aside, "branch": check_branch}

@@ -351,6 +351,11 @@ def check_summary(gpusim: Gpusim) -> None:
         run = gpusim.run("--config", "tesla_v100", ptx, "--param", size, "--out", "x.h5", "--force").require_code(0)
         require_equal("estimate of the summary", "registers by estimate," in run.out, estimated)
         require(max(map(len, run.out.splitlines())) <= 200, run.out)
+        grid, held = (16, 8) if estimated else (4, 8)  # blocks, and those that an SM holds
+        for sms in (80, 1):
+            few = gpusim.run("--config", "tesla_v100", ptx, "--param", size, "--out", "none", "--sms", str(sms)).require_code(0).out
+            said = f"{held} blocks/SM fit, and the grid has {grid} for {sms} SM"
+            require_equal(f"small grid said with {sms} SMs", said in few, grid < sms * held)
         start = run.out.index("profiler metrics")
         metrics = run.out[start:run.out.index("\nsystem", start)].removeprefix("profiler metrics").split(",")
         require(len(metrics) > 4 and all(len(m.split()) in (2, 3) for m in metrics), f"{metrics}")

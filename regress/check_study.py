@@ -193,7 +193,7 @@ def check_options(gpusim: Gpusim) -> None:
     run = gpusim.run("study", "run", "--config", "tesla_c1060", "--param", "N=64", ptx, "--out", "st udy").require_code(0)
     require("gpusim report 'st udy' -o report.html" in run.out, run.out)
     shown = gpusim.run("study", "show", "st udy").require_code(0)  # the folder stands for its study
-    require(shown.out.split("\n\nresults ")[0] == run.out.split("\n\nresults ")[0], f"{shown.out}\nis not\n{run.out}")
+    require_equal("findings", shown.out.rstrip(), run.out.split("\n\nresults ")[0])
     shown = gpusim.run("study", "run", saved, "--objective", "energy_j", "--maximise", "--out", "again", "--force", "--quiet",
                        "--store", gpusim.scratch / "vecadd.study" / "points").require_code(1)
     require("largest energy_j" in shown.out, shown.describe())

@@ -80,6 +80,26 @@ TEST_F(Limiter, APortThatLoadStoreUnitsWaitForIsTheInterconnects) {
   EXPECT_EQ(name(), kNoLimiter);
   unit("lsu_wait_network", "SM", 80, 0.4, 0.4);
   EXPECT_EQ(name(), "network");
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("interconnect, ports by which SMs send requests (50 % busy"));
+}
+
+TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
+  unit("pipe_fp32", "scheduler", 320, 0.9, 0.9);
+  ASSERT_EQ(name(), "pipe_fp32");
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.numbers["slots_pipe_busy"] = {900, 100};
+  t.numbers["slots_issued"] = {10, 10};
+  t.numbers["executed"] = {10, 10};
+  t.numbers["ptx_line"] = {7, 8};
+  t.numbers["source_line"] = {0, 0};
+  t.texts["ptx"] = {"ld.global.f32 %f1, [%rd1]", "fma.rn.f32 %f2, %f1, %f1, %f2"};
+  t.texts["class"] = {"load_global", "fp32"};
+  for (const char* column : {"ptx_file", "source_file"}) t.texts[column] = {"", ""};
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`fma.rn.f32"));
+  t.texts["class"][1] = "int";
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`ld.global.f32")) << "none is known to be of it";
 }
 
 TEST_F(Limiter, RequestsThatMeetAtOnePartitionAfterAnotherCamp) {
