@@ -339,6 +339,7 @@ def check_guided(gpusim: Gpusim) -> None:
              "l1.mshrs=32,128,512", "--axis", "sms=20,80", "--quiet", "--store", "points", CASES["spmv_scalar"].ptx(gpusim.source))
     guided = gpusim.run(*study, "--out", "guided", "--guided", "8", limit_s=300).require_code(0)
     require("8 points simulated, 16 predicted" in guided.out, guided.out)
+    require("16 of 24 values are predictions: steps below their error of " in guided.out, guided.out)
     chosen = stored_names(gpusim)
     threads = gpusim.run(*study, "--out", "threads", "--guided", "8", "--threads", "1", limit_s=300).require_code(0)
     require_equal("findings with one process", threads.out, guided.out)
