@@ -27,10 +27,7 @@ analysis::ModelOptions options_of(const AnalyzeArguments& a) {
     if (sign == 0 || sign == std::string::npos)
       throw core::InputError(fmt::format("gpusim: error: --option: expected NAME=VALUE, found '{}'", option));
     const std::string name = option.substr(0, sign), value = option.substr(sign + 1);
-    if (name == "plot")
-      check_output("--option plot", value, a.files,
-                   value.ends_with(".png") ? OutputForm{"\x89PNG", "a plot"} : OutputForm{"<?xml", "a plot"},
-                   a.force);
+    if (name == "plot") check_output("--option plot", value, a.files, {"<?xml", "a plot"}, a.force);
     options.values.insert_or_assign(name, value);
   }
   if (!options.values.empty() && a.model.empty())
