@@ -80,6 +80,18 @@ uint64_t block_threads(const Function& entry, const LoweringOptions& options) {
   return threads;
 }
 
+/// What the kernel's directives leave each thread (PTX ISA, "Performance-Tuning Directives"; ptxas 13): of
+/// .maxnreg no fewer than 24; of .minnctapersm, which counts only with the size of a block and if an SM holds
+/// that many threads, what its blocks leave, rounded down to what a warp gets at a time.
+uint32_t limit_of_directives(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+  constexpr uint32_t kLeastOfMaxnreg = 24, kAtATime = 8;
+  if (entry.maxnreg != 0) limit = std::min(limit, std::max(entry.maxnreg, kLeastOfMaxnreg));
+  const uint64_t threads = entry.minnctapersm * block_threads(entry, options);
+  if (threads == 0 || !says_block_size(entry) || threads > options.threads_per_sm) return limit;
+  const uint32_t fits = registers_for(threads, options) / kAtATime * kAtATime;
+  return fits == 0 ? limit : std::min(limit, fits);
+}
+
 /// Registers per thread that the schedule keeps to if it can: from 7.0 on those with which all threads that
 /// an SM holds have some (of 135 kernels ptxas 13 gives 26 on sm_80 and 34 on sm_90, with 2048 threads,
 /// exactly 32, and on sm_75, with 1024, only 2), before those of the largest block.
@@ -179,6 +191,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
                                                : options.max_registers;
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
     limit = std::min(limit, std::max(registers_for(block_threads(entry, options), options), kFewest));
+  if (options.level == LoweringLevel::kSchedule) limit = limit_of_directives(entry, options, limit);
   uint32_t schedule_to = limit;
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;

@@ -54,6 +54,31 @@ TEST(Registers, AccumulatorsOfALoopAreNotCountedTwice) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(Registers, DirectivesOfTheKernelLimitThemAsPtxasDoes) {
+  const std::string plain = accumulator_loop(32);
+  const auto lowered = [&](std::string_view directives, LoweringLevel l = LoweringLevel::kSchedule) {
+    std::string text = plain;
+    text.insert(text.find("\n{"), fmt::format("\n{}", directives));
+    return lower_ok(text, level(l, 0, 80));
+  };
+  const uint32_t free = lowered("").registers;
+  ASSERT_GT(free, 40u);
+  EXPECT_EQ(lowered(".maxnreg 40").registers, 40u);
+  EXPECT_GT(lowered(".maxnreg 30").spilled_registers, 0u);
+  EXPECT_EQ(lowered(".maxnreg 30").registers, 30u);
+  EXPECT_EQ(lowered(".maxnreg 21").registers, 24u) << "ptxas adjusts it to its lower bound";
+  EXPECT_EQ(lowered(".maxnreg 200").registers, free);
+  // 7 blocks of 256 threads leave 36.6 registers, which come by eight.
+  EXPECT_EQ(lowered(".maxntid 256, 1, 1\n.minnctapersm 7").registers, 32u);
+  EXPECT_EQ(lowered(".reqntid 128, 2, 1\n.minnctapersm 7\n.maxnreg 30").registers, 30u);
+  EXPECT_EQ(lowered(".maxntid 256, 1, 1\n.minnctapersm 9").registers, free) << "an SM has 2048 threads";
+  EXPECT_EQ(lowered(".minnctapersm 7").registers, free) << "blocks of no known size";
+  EXPECT_EQ(lowered(".maxnreg 30", LoweringLevel::kClean).spilled_registers, 0u);
+  std::string text = plain;
+  text.insert(text.find("\n{"), "\n.maxnreg 30");
+  expect_same_everywhere(text, 32);
+}
+
 TEST(Registers, AValueThatIsOverwrittenLeavesAGap) {
   std::string body = "ld.global.u32 %v, [%in];\nadd.u32 %s, %v, 1;\n";
   for (int i = 0; i < 6; ++i) body += fmt::format("ld.global.u32 %r{}, [%in+{}];\n", i, 4 * i);
