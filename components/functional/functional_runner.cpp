@@ -335,7 +335,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
       case OpKind::kAtomic:
         if (lanes.any() && !step_memory(run, block, warp, op, lanes)) return Stop::kError;
         stack.advance();
-        if (op.pred_dst[0] != isa::kNoPredicate && lanes.any()) {
+        if (op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous && lanes.any()) {
           const Stop stop =
               look_at_phase(warp, static_cast<uint32_t>(&op - ops), op, lanes, operations_ - start);
           if (stop != Stop::kNone) return stop;

@@ -43,5 +43,34 @@ TEST(AsyncCopies, OnlyWaitAllWaitsForWhatIsNotCommitted) {
   EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncWaitAll));
 }
 
+TEST(AsyncCopies, BulkCopiesHaveGroupsOfTheirOwn) {
+  AsyncCopies copies;
+  copies.begin(kWarp, 1, AsyncCopies::Kind::kBulk);
+  copies.commit(kWarp);  // of the others
+  EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncWaitAll));
+  EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncBulk)) << "not committed yet";
+  copies.commit(kWarp, AsyncCopies::Kind::kBulk);
+  EXPECT_FALSE(copies.are_done(kWarp, isa::kAsyncBulk));
+  EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncBulk | 1));
+  EXPECT_TRUE(copies.are_done(kWarp, 0));
+  EXPECT_EQ(copies.end(kWarp, 1).ranks, 0);
+  EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncBulk));
+}
+
+TEST(AsyncCopies, WhatAnMbarrierIsToldOfBelongsToNoGroup) {
+  AsyncCopies copies;
+  copies.begin(kWarp, 1, AsyncCopies::Kind::kBulk, {64, 512, 1});
+  copies.begin(kWarp, 2, AsyncCopies::Kind::kBulk, {64, 256, 3});
+  copies.commit(kWarp, AsyncCopies::Kind::kBulk);
+  EXPECT_TRUE(copies.are_done(kWarp, isa::kAsyncBulk));
+  const isa::Arrival arrival = copies.end(kWarp, 1);
+  EXPECT_EQ(arrival.offset, 64u);
+  EXPECT_EQ(arrival.bytes, 512u);
+  uint32_t told = 0;
+  copies.end_all(kWarp, [&](const isa::Arrival& a) { told += a.bytes; });
+  EXPECT_EQ(told, 256u) << "what is left when the block ends";
+  EXPECT_EQ(copies.end(kWarp, 2).ranks, 0) << "it is told once";
+}
+
 }  // namespace
 }  // namespace gpusim::comp

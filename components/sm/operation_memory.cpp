@@ -10,6 +10,14 @@ using isa::OpClass;
 using isa::OpKind;
 using isa::Space;
 
+namespace {
+
+AsyncCopies::Kind kind_of(const isa::MicroOp& op) {
+  return op.num_dst != 0 ? AsyncCopies::Kind::kBulk : AsyncCopies::Kind::kPlain;
+}
+
+}  // namespace
+
 void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   isa::MemoryAccess& access = sm_.access;
   access.lanes = access.remote = LaneMask();
@@ -53,8 +61,11 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
   SharedMemoryCost cost;
   if (access.lanes.any()) {
-    cost = shared_access_cost(sm_.shared_rules, access, op.kind);
-    if (op.kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
+    // A test of an mbarrier, whose result is a predicate, changes nothing.
+    const OpKind kind =
+        op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous ? OpKind::kLoad : op.kind;
+    cost = shared_access_cost(sm_.shared_rules, access, kind);
+    if (kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
   }
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;
@@ -66,7 +77,9 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   uint64_t data = 0;
   if (remote.any()) data = remote_timing(warp, op, now, extra);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
-  mark_ready(w, op, std::max(start + timing.latency + local, data), StallCause::kSharedMemory);
+  // What goes on with an asynchronous copy need not wait for the bytes.
+  const uint64_t ready = op.memory.asynchronous ? start : std::max(start + timing.latency + local, data);
+  mark_ready(w, op, ready, StallCause::kSharedMemory);
   SmStats& stats = *warp.kernel->stats;
   ++(op.kind == OpKind::kLoad ? stats.shared_loads : stats.shared_stores);
   stats.shared_replays += replays;
@@ -164,7 +177,7 @@ void OperationIssue::global_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   const bool atomic = op.kind == OpKind::kAtomic;
   const uint32_t index = sm_.lsu->submit(op, w, warp.stack.pc(), access, atomic, now);
   const AccessRecord& r = sm_.lsu->record(index);
-  if (op.memory.asynchronous) sm_.copies.begin(w, index);
+  if (op.memory.asynchronous) sm_.copies.begin(w, index, kind_of(op), access.arrival);
   sm_.pipes.take(warp.timing_of(op.op_class), now);
   PcStats& at = warp.at();
   SmStats& stats = *warp.kernel->stats;
@@ -205,13 +218,16 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   sm_.table.set_blocked(w);
 }
 
-/// cp.async.commit_group, or a wait for copies.
+/// cp.async.commit_group and that of bulk copies, or a wait for copies.
 void OperationIssue::execute_copy_group(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const auto groups = static_cast<uint32_t>(op.imm);
-  if (op.imm == isa::kAsyncCommit) sm_.copies.commit(w);
-  if (op.imm == isa::kAsyncCommit || sm_.copies.are_done(w, groups)) {
-    front_end_.prepare(w, now + std::max<uint64_t>(sm_.issue_cycles, warp.timing_of(op.op_class).latency),
-                       now);
+  const bool commits = (op.imm & isa::kAsyncCommit) != 0, remote = op.imm == isa::kAsyncRemote;
+  if (commits)
+    sm_.copies.commit(w,
+                      (groups & isa::kAsyncBulk) != 0 ? AsyncCopies::Kind::kBulk : AsyncCopies::Kind::kPlain);
+  if (commits || remote || sm_.copies.are_done(w, groups)) {
+    const uint64_t next = now + std::max<uint64_t>(sm_.issue_cycles, warp.timing_of(op.op_class).latency);
+    front_end_.prepare(w, remote ? std::max(next, warp.remote_until) : next, now);
     return;
   }
   warp.load = groups;
@@ -225,7 +241,7 @@ void OperationIssue::complete_access(uint32_t index, uint64_t now) {
   Warp& warp = sm_.warps[w];
   emit_access(r, now);
   if (r.is_store) {
-    if (r.op->memory.asynchronous) sm_.copies.end(w, index);
+    if (r.op->memory.asynchronous) isa::complete_arrival(warp.context, sm_.copies.end(w, index));
     const bool copies_done = warp.wait == WarpWait::kCopies && sm_.copies.are_done(w, warp.load);
     if (copies_done || (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0)) {
       slots_.settle(warp.scheduler, now);

@@ -112,6 +112,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   ctx.params = run.params.data();
   ctx.param_bytes = static_cast<uint32_t>(run.params.size());
   if (block.control.cluster != nullptr) ctx.cluster = &block.control.cluster->memory;
+  ctx.defers_arrivals = true;
   ctx.observer = block.control.checks == nullptr ? nullptr : block.control.checks->warp(warp_in_block);
   warp.kernel = block.kernel;
   warp.stack.reset(ctx.existing);
@@ -176,6 +177,9 @@ void ResidentBlocks::finish(uint32_t slot, uint64_t now) {
   --kernel.blocks;
   ++kernel.finished;
   update_due(kernel);
+  // Other blocks of the cluster may still wait for what this one has asked for.
+  for (const uint32_t w : core::Bits(block.warps))
+    sm_.copies.end_all(w, [&](const isa::Arrival& a) { isa::complete_arrival(sm_.warps[w].context, a); });
   if (Cluster* const cluster = block.control.cluster; cluster != nullptr) {
     if (cluster->end_block(block.control.cluster_rank)) kernel.run->clusters.end(*cluster);
     block.control.forget_cluster();

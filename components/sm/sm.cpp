@@ -111,6 +111,8 @@ static bool is_local(const isa::MicroOp& op) {
     case isa::OpKind::kLoad:
     case isa::OpKind::kStore:
     case isa::OpKind::kAtomic:
+      if (op.memory.asynchronous)
+        return false;  // cp.async names shared memory, and takes the load/store unit
       return op.memory.space == isa::Space::kShared || op.memory.space == isa::Space::kParam;
     case isa::OpKind::kBranch:
     case isa::OpKind::kBarrier:

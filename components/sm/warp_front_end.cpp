@@ -42,7 +42,9 @@ inline WarpTable::Gate WarpFrontEnd::gate_of(const isa::MicroOp& op) const {
   using isa::OpKind, isa::Space;
   if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore && op.kind != OpKind::kAtomic)
     return WarpTable::kOpen;
-  const Space space = op.memory.space;
+  // What cp.async writes is in shared memory, but it waits for global memory.
+  const bool copies = op.memory.asynchronous && op.kind == OpKind::kLoad;
+  const Space space = copies ? Space::kGlobal : op.memory.space;
   if (sm_.lsu->reads_texture_cache(op)) return WarpTable::kTexturePath;
   if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
     return op.kind == OpKind::kLoad ? WarpTable::kLoads : WarpTable::kLoadStoreQueue;

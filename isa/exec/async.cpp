@@ -38,6 +38,23 @@ uint64_t Mbarrier::packed() const {
          uint64_t{odd} << 63;
 }
 
+void Mbarrier::complete(std::byte* object, uint32_t bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, object, sizeof word);
+  Mbarrier b = unpacked(word);
+  b.bytes -= static_cast<int32_t>(bytes);
+  b.finish_phase();
+  word = b.packed();
+  std::memcpy(object, &word, sizeof word);
+}
+
+void complete_arrival(const WarpContext& context, const Arrival& arrival) {
+  for (uint32_t left = arrival.ranks; left != 0; left &= left - 1) {
+    std::byte* const shared = shared_of(context, static_cast<uint32_t>(std::countr_zero(left)));
+    if (shared != nullptr) Mbarrier::complete(shared + arrival.offset, arrival.bytes);
+  }
+}
+
 void Mbarrier::finish_phase() {
   if (pending != 0 || bytes != 0) return;
   odd = !odd;
@@ -47,6 +64,7 @@ void Mbarrier::finish_phase() {
 void execute_async_copy(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
   const uint64_t bytes = op.imm & kAsyncBytes;
   begin_access(access, Space::kGlobal, static_cast<uint32_t>(bytes));
+  access.arrival = {};
   const size_t first = first_source(op);
   const auto* const from = lanes_of<const uint64_t>(op.src[first], ctx);
   const uint32_t* const sizes =
@@ -134,14 +152,17 @@ void execute_mbarrier(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memory
   begin_access(access, Space::kShared, kBytes);
   const size_t first = first_source(op);
   const bool has_source = op.num_src > first, wide = op.modifiers != 0;
-  uint32_t over = 0;
+  uint32_t over = 0, remote = 0;
   for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const LaneBytes at =
-        lane_bytes(ctx, op.memory.space, lane_address(op, ctx, lane), kBytes, kBytes, true, lane);
+    // Only arrivals may be in other blocks.
+    const LaneBytes at = lane_bytes(ctx, op.memory.space, lane_address(op, ctx, lane), kBytes, kBytes, true,
+                                    lane, op.pred_dst[0] == kNoPredicate);
     access.address[lane] = at.address;
     if (at.data == nullptr) return set_fault(access, at, lane);
     access.space = at.space;
+    access.rank[lane] = static_cast<uint8_t>(at.rank);
+    remote |= uint32_t{at.rank != ctx.cluster_rank} << lane;
     LaneOperation o{static_cast<MbarrierAction>(op.imm)};
     if (has_source)
       o.source = wide ? lanes_of<const uint64_t>(op.src[first], ctx)[lane]
@@ -155,6 +176,7 @@ void execute_mbarrier(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memory
     p = (p & ~mask.bits()) | over;
   }
   access.lanes = mask;
+  access.remote = LaneMask(remote);
 }
 
 }  // namespace gpusim::isa

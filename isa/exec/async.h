@@ -17,6 +17,11 @@ inline constexpr uint64_t kAsyncBytes = 0xff, kAsyncHasSize = 0x100, kAsyncIgnor
 /// at most so many of the committed groups are under way.
 inline constexpr uint64_t kAsyncCommit = uint64_t{1} << 32, kAsyncWait = uint64_t{1} << 33;
 inline constexpr uint32_t kAsyncWaitAll = ~0u;
+/// With one of the two: groups of cp.async.bulk, which are counted for themselves. In the low 32 bits, too,
+/// so that they say all of a wait. Alone: waits until what the warp has sent to other blocks' shared memory
+/// is there.
+inline constexpr uint32_t kAsyncBulk = uint32_t{1} << 31;
+inline constexpr uint64_t kAsyncRemote = uint64_t{1} << 34;
 void execute_async_copy(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
 /// What an operation on an mbarrier does.
@@ -35,6 +40,9 @@ enum class MbarrierAction : uint8_t {
 /// base.
 void execute_mbarrier(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
+/// Tells the mbarriers of the blocks that still run.
+void complete_arrival(const WarpContext& context, const Arrival& arrival);
+
 /// The 64 bits of an mbarrier object, which PTX leaves open: arrivals that each phase expects, those that the
 /// current one still waits for, bytes that are to come, and the parity of the current phase.
 struct Mbarrier {
@@ -45,6 +53,8 @@ struct Mbarrier {
 
   [[nodiscard]] static Mbarrier unpacked(uint64_t word);
   [[nodiscard]] uint64_t packed() const;
+  /// The object in memory has been told that these bytes have come.
+  static void complete(std::byte* object, uint32_t bytes);
   /// Begins the next phase if the current one is over.
   void finish_phase();
 };

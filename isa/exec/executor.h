@@ -101,6 +101,14 @@ enum class AccessShape : uint8_t {
   kContiguous,  ///< all 32 lanes active, lane l at address[0] + l * bytes
 };
 
+/// Bytes that an asynchronous copy brings to where an mbarrier counts them. ranks: the blocks of the cluster
+/// that have it, at `offset` of their shared memory.
+struct Arrival {
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+  uint16_t ranks = 0;  ///< none: nothing arrives anywhere
+};
+
 /// What one memory micro-op did: the coalescer's input, and the fault if there was one.
 struct MemoryAccess {
   alignas(64) uint64_t address[kWarpSize];  ///< per lane, valid where `lanes` is set; byte address in `space`
@@ -121,6 +129,9 @@ struct MemoryAccess {
   /// rank[] has the blocks of all lanes. Valid where the warp's block has a cluster.
   LaneMask remote;
   uint8_t rank[kWarpSize];
+  /// Of an operation with MemoryOperand::asynchronous in a warp that defers arrivals: what is to be told an
+  /// mbarrier once the access is complete.
+  Arrival arrival;
 
   void set_shape(AccessShape of_warp, AccessShape of_low_half, AccessShape of_high_half) {
     shape = of_warp;
@@ -185,6 +196,8 @@ struct WarpContext {
   uint32_t cluster_rank = 0;
   uint32_t cluster_ctaid[3] = {}, cluster_nctaid[3] = {1, 1, 1};
   bool explicit_cluster = false;
+  bool defers_arrivals =
+      false;  ///< bytes arrive at an mbarrier when the caller says so (MemoryAccess::arrival)
   ExecutionObserver* observer = nullptr;  ///< of a kernel that is checked
 };
 

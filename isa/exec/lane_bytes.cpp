@@ -1,5 +1,7 @@
 #include "isa/exec/lane_bytes.h"
 
+#include "isa/exec/cluster.h"
+
 namespace gpusim::isa {
 
 namespace {
@@ -23,9 +25,14 @@ uint64_t lane_address(const MicroOp& op, const WarpContext& ctx, int lane) {
   return static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[lane] + offset);
 }
 
+std::byte* shared_of(const WarpContext& ctx, uint32_t rank) {
+  if (rank == ctx.cluster_rank) return ctx.shared;
+  return ctx.cluster == nullptr ? nullptr : ctx.cluster->shared[rank];
+}
+
 LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint64_t bytes, uint64_t align,
-                     bool store, int lane) {
-  LaneBytes place{nullptr, space, address, FaultKind::kOutOfBounds};
+                     bool store, int lane, bool cluster) {
+  LaneBytes place{nullptr, space, address, FaultKind::kOutOfBounds, ctx.cluster_rank};
   if (space == Space::kGeneric) {
     place.space = Space::kGlobal;
     for (const Window& w : kWindows) {
@@ -33,13 +40,16 @@ LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint
       place.space = w.space;
       place.address = address - w.base;
     }
-    if (const uint64_t at = address - kClusterWindowBase; at < kClusterWindowBytes) {
-      place.space = Space::kShared;
-      place.address = at % kClusterStride;
-      if (at / kClusterStride != ctx.cluster_rank) {
-        place.fault = FaultKind::kRemote;
-        return place;
-      }
+  }
+  const bool named = space == Space::kGeneric || (space == Space::kShared && cluster);
+  const uint64_t window = cluster_window(space == Space::kShared);
+  if (const uint64_t at = address - window; named && at < kClusterWindowBytes) {
+    place.space = Space::kShared;
+    place.address = at % kClusterStride;
+    place.rank = static_cast<uint32_t>(at / kClusterStride);
+    if (place.rank != ctx.cluster_rank && !cluster) {
+      place.fault = FaultKind::kRemote;
+      return place;
     }
   }
   const uint64_t at = place.address;
@@ -50,7 +60,10 @@ LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint
   const auto inside = [&](uint64_t size) { return at <= size && size - at >= bytes; };
   switch (place.space) {
     case Space::kShared:
-      if (inside(ctx.shared_bytes)) place.data = ctx.shared + at;
+      if (std::byte* const shared = shared_of(ctx, place.rank); shared == nullptr && ctx.shared_bytes != 0)
+        place.fault = FaultKind::kNoBlock;
+      else if (inside(ctx.shared_bytes))
+        place.data = shared + at;
       break;
     case Space::kLocal:
       if (inside(ctx.local_bytes)) place.data = ctx.local + static_cast<size_t>(lane) * ctx.local_bytes + at;

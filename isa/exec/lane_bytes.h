@@ -17,10 +17,14 @@ struct LaneBytes {
   Space space = Space::kNone;
   uint64_t address = 0;  ///< in `space`
   FaultKind fault = FaultKind::kNone;
+  uint32_t rank = 0;  ///< of the block whose shared memory it is
 };
-/// The `bytes` at `address` of `space`, generic ones resolved, aligned to `align`.
+/// The `bytes` at `address` of `space`, generic ones resolved, aligned to `align`. In the shared memory of
+/// other blocks of the cluster only if `cluster` says so.
 [[nodiscard]] LaneBytes lane_bytes(const WarpContext& context, Space space, uint64_t address, uint64_t bytes,
-                                   uint64_t align, bool store, int lane);
+                                   uint64_t align, bool store, int lane, bool cluster = false);
+/// Shared memory of the cluster's block of that rank; nullptr if it does not run.
+[[nodiscard]] std::byte* shared_of(const WarpContext& context, uint32_t rank);
 
 /// Sets the fault of `access` to that of `place`.
 void set_fault(MemoryAccess& access, const LaneBytes& place, int lane);

@@ -171,6 +171,11 @@ class Selector {
   void async_arrive(Frame& frame, const Instruction& inst);
   void async_copy(Frame& frame, const Instruction& inst);
   void mbarrier(Frame& frame, const Instruction& inst);
+  // select_bulk.cpp
+  std::optional<Value> whole_address(Frame& frame, const Operand& operand, Space space);
+  void complete_remote(Frame& frame, const Operand& barrier, const Value& bytes);
+  void bulk_copy(Frame& frame, const Instruction& inst);
+  void remote_store(Frame& frame, const Instruction& inst);
   void video(Frame& frame, const Instruction& inst);  // select_video.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);

@@ -10,7 +10,9 @@ namespace gpusim::isa::lir {
 namespace {
 
 Space shared_or_generic(const Instruction& inst) {
-  return has_word(inst, "shared") || has_word(inst, "shared::cta") ? Space::kShared : Space::kGeneric;
+  for (const std::string_view space : {"shared", "shared::cta", "shared::cluster"})
+    if (has_word(inst, space)) return Space::kShared;
+  return Space::kGeneric;
 }
 
 }  // namespace
@@ -20,8 +22,13 @@ void Selector::async_group(const Instruction& inst) {
   Op op;
   op.kind = OpKind::kFence;
   op.op_class = OpClass::kNop;
-  op.imm = kAsyncCommit;
-  if (has_word(inst, "wait_all"))
+  const bool bulk = has_word(inst, "bulk");
+  op.imm = kAsyncCommit | (bulk ? kAsyncBulk : 0);
+  // Sources are read when copies issue.
+  if (bulk && has_word(inst, "read")) return emit_control(OpKind::kNop, OpClass::kNop);
+  if (bulk && has_word(inst, "wait_group"))
+    op.imm = kAsyncWait | kAsyncBulk | std::min<uint64_t>(inst.operands[0].imm, kAsyncBulk - 2);
+  else if (has_word(inst, "wait_all"))
     op.imm = kAsyncWait | kAsyncWaitAll;
   else if (has_word(inst, "wait_group"))
     op.imm = kAsyncWait | std::min<uint64_t>(inst.operands[0].imm, kAsyncWaitAll - 1);
@@ -49,12 +56,19 @@ void Selector::async_arrive(Frame& frame, const Instruction& inst) {
 }
 
 void Selector::async_copy(Frame& frame, const Instruction& inst) {
+  if (instruction_words(inst).front() == "createpolicy") {  // of hints that the machine has no use for
+    const Var policy = destination(frame, inst.operands[0], Type::kB64);
+    const Value any{kNoVar, true, 0};
+    emit_form(form_key(Opcode::kMov, Type::kB64), {policy}, {&any, 1});
+    return write_back(frame, inst.operands[0], Type::kB64, policy);
+  }
   if (has_word(inst, "wait_all") || has_word(inst, "wait_group") || has_word(inst, "commit_group"))
     return async_group(inst);
   if (has_word(inst, "mbarrier")) return async_arrive(frame, inst);
+  if (has_word(inst, "bulk")) return bulk_copy(frame, inst);
   if (inst.operands.size() < 3) return unsupported(inst, "this instruction");
   const auto to = address(frame, inst.operands[0], shared_or_generic(inst));
-  const auto from = address(frame, inst.operands[1], Space::kGlobal);
+  const auto from = whole_address(frame, inst.operands[1], Space::kGlobal);
   if (!to || !from) return;
   const uint64_t bytes = inst.operands[2].imm;
   Op op = memory_op(OpKind::kLoad, to->space, bytes == 4 ? Type::kB32 : Type::kB64, bytes != 4, *to,
@@ -66,14 +80,7 @@ void Selector::async_copy(Frame& frame, const Instruction& inst) {
   op.memory.asynchronous = true;
   op.memory.is_volatile = true;  // it writes to shared memory
   op.memory.bypasses_l1 = has_word(inst, "cg");
-  Value source = from->has_base ? resized(from->base, true) : Value{kNoVar, true, 0};
-  if (from->offset != 0 || !from->has_base) {
-    const Var sum = program_.new_var(VarClass::kRow64);
-    const Value parts[2] = {source, Value{kNoVar, true, static_cast<uint64_t>(from->offset)}};
-    emit_form(form_key(Opcode::kAdd, Type::kU64), {sum}, parts);
-    source = Value{sum, true, 0};
-  }
-  op.src[op.num_src++] = source;
+  op.src[op.num_src++] = *from;
   const bool hint = has_word(inst, "L2::cache_hint");
   if (inst.operands.size() > (hint ? 4u : 3u)) {
     const Operand& read = inst.operands[3];
@@ -113,6 +120,7 @@ void Selector::mbarrier(Frame& frame, const Instruction& inst) {
   op.op_class = OpClass::kAtomShared;
   op.mem = &execute_mbarrier;
   op.key = 0;
+  op.memory.cluster = has("shared::cluster");
   const bool expects = has("expect_tx");
   const MbarrierAction action = has("init")          ? MbarrierAction::kInit
                                 : has("inval")       ? MbarrierAction::kInvalidate

@@ -87,6 +87,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kCpAsync:
       async_copy(frame, inst);
       break;
+    case Opcode::kAsync:
+      remote_store(frame, inst);
+      break;
     case Opcode::kMbarrier:
       mbarrier(frame, inst);
       break;

@@ -58,6 +58,11 @@ constexpr Spelling kSpellings[] = {
     {"cp.async.wait_all", "", 0, 0, 80, 700},
     {"cp.async.mbarrier.arrive", "noinc? shared|shared::cta? b64", 1, 1, 80, 700},
     {"cp.async.bulk", "*", 0, 16, 90, 800},
+    {"cp.async.bulk", "shared::cluster global mbarrier::complete_tx::bytes", 4, 4, 90, 800},
+    {"cp.async.bulk.commit_group", "", 0, 0, 90, 800},
+    {"cp.async.bulk.wait_group", "read?", 1, 1, 90, 800},
+    {"cp.async.bulk.prefetch", "*", 2, 16, 90, 800},
+    {"cp.async.bulk.tensor", "*", 2, 16, 90, 800},
     {"cp.reduce.async.bulk", "*", 0, 16, 90, 800},
     {"createpolicy", "*", 1, 16, 80, 704},
     {"clusterlaunchcontrol", "*", 1, 16, 100, 806},
@@ -129,9 +134,9 @@ using Words = std::vector<std::string_view>;
 
 /// Opcodes of the table of which some or all instructions are simulated.
 constexpr Opcode kSpelled[] = {
-    Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,          Opcode::kCpAsync,
-    Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,     Opcode::kMma,
-    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster};
+    Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,           Opcode::kCpAsync,
+    Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,      Opcode::kMma,
+    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster, Opcode::kAsync};
 
 Words split(std::string_view text, char separator) {
   Words words;

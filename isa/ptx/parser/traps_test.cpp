@@ -247,11 +247,11 @@ TEST(Traps, UnsupportedFamiliesParse) {
   const Module m = parse_ok(kernel(R"(
     .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;
     cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
-    mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r1], %r2;
+    cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd1, {%r2}], [%r1];
     mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};
     vavrg4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd4.u32.u32.u32 %r1, %r2.b7654, %r3, %r4;
-    cp.async.bulk.commit_group;)"));
+    cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r2}], [%r1];)"));
   const Diagnostics d = verify_module(m);
   EXPECT_EQ(d.size(), m.functions[0].body.size());
   EXPECT_FALSE(has_errors(d)) << test::messages(d);
@@ -365,8 +365,8 @@ TEST(Traps, MadNeedsARoundingFromPtx32On) {
 // Whatever is spelled well is no syntax error.
 TEST(Traps, UnsupportedFormsStopOnlyTheirKernel) {
   for (const char* statement :
-       {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r0], %r1, [%r0];",
-        "mov.u64 %rd1, g[%r1];", "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
+       {"multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "mov.u64 %rd1, g[%r1];",
+        "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
     const Module m =
         parse_ok(std::string(".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n"
                              ".entry k() { .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .b32 %r<2>; "

@@ -25,11 +25,14 @@ std::string unsupported_form(const Instruction& i) {
       return has_word(i, "p") || std::ranges::any_of(i.operands, names_variable) ? whole : std::string();
     case kTld4:
       return i.mods.texture >= TextureShape::kCube || i.operands.size() > 2 ? whole : std::string();
-    case kCpAsync:
-      // Bulk copies, and copies of clusters.
-      return words.size() > 2 && words[1] == "async" && words[2] != "bulk" ? std::string() : whole;
-    case kMbarrier:
-      return has_word(i, "shared::cluster") || has_word(i, "noComplete") ? whole : std::string();
+    case kCpAsync:  // and createpolicy, clusterlaunchcontrol
+      if (words.front() == "createpolicy") return {};
+      return words.front() != "cp" || has_word(i, "tensor") || has_word(i, "cp_mask") ||
+                     has_word(i, "ignore_oob")
+                 ? whole
+                 : std::string();
+    case kAsync:  // st.bulk, and what only later targets have
+      return words[1] == "async" && has_word(i, "shared::cluster") ? std::string() : whole;
     case kLdmatrix:
     case kStmatrix:
       return has_word(i, "m8n8") ? std::string() : whole;
@@ -83,6 +86,8 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
       return;
     case kCpAsync:
       return check_async_copy(i);
+    case kAsync:
+      return has_word(i, "bulk") ? void() : check_bulk_copy(i);
     case kMbarrier:
       return check_mbarrier(i);
     case kLdmatrix:
@@ -135,6 +140,29 @@ void FunctionVerifier::check_cluster_address(const Instruction& i) {
   if (maps) check_source(i, i.operands[2], Type::kU32, false);
 }
 
+/// cp.async.bulk and cp.reduce.async.bulk [to], [from], bytes {, [mbarrier]} {, blocks} {, policy};
+/// st.async and red.async [to], value, [mbarrier].
+void FunctionVerifier::check_bulk_copy(const Instruction& i) {
+  const auto is_address = [&](size_t k) {
+    if (i.operands.size() > k && i.operands[k].kind == Kind::kAddress) return true;
+    error(i.operands.size() > k ? i.operands[k].loc : i.loc,
+          fmt::format("'{}' needs an address in brackets as operand {}", name(), k + 1));
+    return false;
+  };
+  if (has_word(i, "tensor") || has_word(i, "prefetch")) return;
+  if (i.opcode == kAsync) {
+    if (is_address(0)) static_cast<void>(is_address(2));
+    return;
+  }
+  if (!is_address(0) || !is_address(1)) return;
+  if (i.operands.size() < 3) return error(fmt::format("'{}' needs a number of bytes", name()));
+  check_source(i, i.operands[2], Type::kU32, false);
+  if (has_word(i, "mbarrier::complete_tx::bytes") && !is_address(3)) return;
+  if (!has_word(i, "multicast::cluster")) return;
+  if (i.operands.size() < 5) return error(fmt::format("'{}' needs a mask of blocks", name()));
+  check_source(i, i.operands[4], Type::kB16, false);
+}
+
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read, or a predicate} {, policy};
 /// cp.async.wait_group number.
 void FunctionVerifier::check_async_copy(const Instruction& i) {
@@ -144,6 +172,9 @@ void FunctionVerifier::check_async_copy(const Instruction& i) {
     return false;
   };
   if (i.operands.empty()) return;
+  if (instruction_words(i).front() == "createpolicy")
+    return check_destination(i, i.operands[0], Type::kB64, false);
+  if (has_word(i, "bulk") && i.operands.size() > 1) return check_bulk_copy(i);
   if (i.operands[0].kind != Kind::kAddress) {
     static_cast<void>(constant(i.operands[0]));
     return;

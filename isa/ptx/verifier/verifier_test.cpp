@@ -105,9 +105,9 @@ TEST(Verifier, AcceptsLooseTypes) {
 
 TEST(Verifier, UnsupportedReason) {
   const Module m = test::parse_ok(
-      test::kernel(".reg .b32 %r<4>; add.u32 %r1, %r2, %r3; st.async.x [%r1], %r2; mma.sync.x %r1;"));
+      test::kernel(".reg .b32 %r<4>; add.u32 %r1, %r2, %r3; st.bulk.x [%r1], %r2; mma.sync.x %r1;"));
   EXPECT_EQ(unsupported_reason(m.functions[0].body[0]), "");
-  EXPECT_EQ(unsupported_reason(m.functions[0].body[1]), "'st.async' is not supported yet");
+  EXPECT_EQ(unsupported_reason(m.functions[0].body[1]), "'st.bulk.x' is not supported yet");
   EXPECT_EQ(unsupported_reason(m.functions[0].body[2]), "'mma.sync.x' is not supported yet");
 }
 

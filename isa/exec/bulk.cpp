@@ -1,0 +1,274 @@
+#include "isa/exec/bulk.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "isa/exec/async.h"
+#include "isa/exec/lane_bytes.h"
+
+namespace gpusim::isa {
+
+namespace {
+
+constexpr uint32_t kAlign = 16;  // addresses and sizes
+
+template <class T>
+T* lanes_of(const RowRef& ref, const WarpContext& ctx) {
+  return reinterpret_cast<T*>(ctx.row(ref));
+}
+
+/// f16 (10 bits of fraction) and bf16 (7) as numbers and back, to the nearest even.
+struct HalfFormat {
+  int fraction, bias;
+  [[nodiscard]] int most() const { return 2 * bias + 1; }
+};
+constexpr HalfFormat kHalf{10, 15}, kBrainHalf{7, 127};
+constexpr uint16_t kHalfNan = 0x7fff;
+
+double half_value(const HalfFormat& format, uint16_t bits) {
+  const int exponent = bits >> format.fraction & format.most();
+  const int fraction = bits & ((1 << format.fraction) - 1);
+  double v = 0;
+  if (exponent == format.most())
+    v = fraction == 0 ? HUGE_VAL : std::nan("");
+  else
+    v = std::ldexp(exponent == 0 ? fraction : fraction + (1 << format.fraction),
+                   std::max(exponent, 1) - format.bias - format.fraction);
+  return (bits & 0x8000) != 0 ? -v : v;
+}
+
+uint16_t half_bits(const HalfFormat& format, double v) {
+  if (std::isnan(v)) return kHalfNan;
+  const uint16_t sign = std::signbit(v) ? 0x8000 : 0;
+  const auto infinite = static_cast<uint16_t>(format.most() << format.fraction);
+  v = std::abs(v);
+  if (std::isinf(v)) return sign | infinite;
+  int exponent = v == 0 ? 1 - format.bias : std::max(std::ilogb(v), 1 - format.bias);
+  // A normal value's hidden bit adds the last one to the exponent; so does what rounding carries.
+  const auto significand = static_cast<int64_t>(std::nearbyint(std::ldexp(v, format.fraction - exponent)));
+  exponent += format.bias - 1;
+  const int64_t bits = (int64_t{exponent} << format.fraction) + significand;
+  return sign | static_cast<uint16_t>(std::min<int64_t>(bits, infinite));
+}
+
+template <class T>
+T combined(AtomOp operation, T old, T value) {
+  switch (operation) {
+    case AtomOp::kMin:
+      return std::min(old, value);
+    case AtomOp::kMax:
+      return std::max(old, value);
+    default:
+      break;
+  }
+  if constexpr (std::is_unsigned_v<T>) {
+    switch (operation) {
+      case AtomOp::kInc:
+        return old >= value ? 0 : old + 1;
+      case AtomOp::kDec:
+        return old == 0 || old > value ? value : old - 1;
+      case AtomOp::kAnd:
+        return old & value;
+      case AtomOp::kOr:
+        return old | value;
+      case AtomOp::kXor:
+        return old ^ value;
+      default:
+        return old + value;
+    }
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
+  } else {
+    return old + value;
+  }
+}
+
+template <class T>
+void combine_in(AtomOp operation, std::byte* to, const std::byte* from) {
+  T old, value;
+  std::memcpy(&old, to, sizeof old);
+  std::memcpy(&value, from, sizeof value);
+  old = combined(operation, old, value);
+  std::memcpy(to, &old, sizeof old);
+}
+
+/// add.f32 takes and gives zeros for denormals, and one NaN for all.
+void add_float(std::byte* to, const std::byte* from) {
+  float old, value;
+  std::memcpy(&old, to, sizeof old);
+  std::memcpy(&value, from, sizeof value);
+  const auto flushed = [](float v) {
+    return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
+  };
+  const float sum = flushed(flushed(old) + flushed(value));
+  constexpr uint32_t kNan = 0x7fffffff;
+  const uint32_t bits = std::isnan(sum) ? kNan : std::bit_cast<uint32_t>(sum);
+  std::memcpy(to, &bits, sizeof bits);
+}
+
+void combine_half(AtomOp operation, const HalfFormat& format, std::byte* to, const std::byte* from) {
+  uint16_t old = 0, value = 0;
+  std::memcpy(&old, to, sizeof old);
+  std::memcpy(&value, from, sizeof value);
+  const double a = half_value(format, old), b = half_value(format, value);
+  double result = a + b;
+  // The one that is a number, if there is just one.
+  if (operation == AtomOp::kMin) result = std::isnan(a) || b < a ? b : a;
+  if (operation == AtomOp::kMax) result = std::isnan(a) || b > a ? b : a;
+  old = half_bits(format, result);
+  std::memcpy(to, &old, sizeof old);
+}
+
+void combine(AtomOp operation, Type type, std::byte* to, const std::byte* from) {
+  switch (type) {
+    case Type::kU32:
+    case Type::kB32:
+      return combine_in<uint32_t>(operation, to, from);
+    case Type::kS32:
+      return combine_in<int32_t>(operation, to, from);
+    case Type::kU64:
+    case Type::kB64:
+      return combine_in<uint64_t>(operation, to, from);
+    case Type::kS64:
+      return combine_in<int64_t>(operation, to, from);
+    case Type::kF64:
+      return combine_in<double>(operation, to, from);
+    case Type::kF32:
+      return add_float(to, from);
+    case Type::kF16:
+      return combine_half(operation, kHalf, to, from);
+    default:
+      return combine_half(operation, kBrainHalf, to, from);
+  }
+}
+
+/// What a step reads of the registers of its lane.
+struct Step {
+  const MicroOp& op;
+  WarpContext& context;
+  int lane;
+  uint64_t to, from;
+  uint32_t bytes, done, count;  ///< of the whole copy; before this step; of this step
+
+  [[nodiscard]] bool has(uint64_t flag) const { return (op.imm & flag) != 0; }
+  [[nodiscard]] LaneBytes source() const {
+    return lane_bytes(context, has(kBulkFromGlobal) ? Space::kGlobal : Space::kShared, from + done, count,
+                      kAlign, false, lane);
+  }
+  [[nodiscard]] LaneBytes destination() const {
+    return lane_bytes(context, has(kBulkToGlobal) ? Space::kGlobal : Space::kShared, to + done, count, kAlign,
+                      true, lane, true);
+  }
+};
+
+/// Blocks that get the bytes, a bit each.
+uint16_t receivers(const Step& s, const LaneBytes& to) {
+  if (!s.has(kBulkMulticast)) return static_cast<uint16_t>(1u << to.rank);
+  return static_cast<uint16_t>(lanes_of<const uint32_t>(s.op.src[5], s.context)[s.lane]);
+}
+
+void move(const Step& s, std::byte* to, const std::byte* from) {
+  if (!s.has(kBulkReduces)) {
+    std::memmove(to, from, s.count);
+    return;
+  }
+  const auto operation = static_cast<AtomOp>(s.op.imm >> kBulkOperation & 0xff);
+  const auto type = static_cast<Type>(s.op.imm >> kBulkType & 0xff);
+  const auto size = static_cast<uint32_t>(type_bytes(type));
+  for (uint32_t at = 0; at < s.count; at += size) combine(operation, type, to + at, from + at);
+}
+
+/// Moves the piece; false if there was a fault.
+bool move_piece(const Step& s, MemoryAccess& access) {
+  const LaneBytes from = s.source(), to = s.destination();
+  for (const LaneBytes* place : {&from, &to}) {
+    if (place->data != nullptr) continue;
+    set_fault(access, *place, s.lane);
+    return false;
+  }
+  const uint16_t ranks = s.has(kBulkToGlobal) ? uint16_t{0} : receivers(s, to);
+  if (s.has(kBulkToGlobal)) move(s, to.data, from.data);
+  for (uint32_t left = ranks; left != 0; left &= left - 1) {
+    std::byte* const shared = shared_of(s.context, static_cast<uint32_t>(std::countr_zero(left)));
+    if (shared == nullptr) {
+      LaneBytes none = to;
+      none.fault = FaultKind::kNoBlock;
+      set_fault(access, none, s.lane);
+      return false;
+    }
+    move(s, shared + to.address, from.data);
+  }
+  if (s.has(kBulkArrives)) {
+    const LaneBytes barrier =
+        lane_bytes(s.context, Space::kShared, lanes_of<const uint64_t>(s.op.src[4], s.context)[s.lane],
+                   sizeof(uint64_t), sizeof(uint64_t), true, s.lane, true);
+    if (barrier.data == nullptr) {
+      set_fault(access, barrier, s.lane);
+      return false;
+    }
+    const auto own = static_cast<uint16_t>(1u << barrier.rank);
+    access.arrival = {static_cast<uint32_t>(barrier.address), s.count, s.has(kBulkMulticast) ? ranks : own};
+  }
+  // What is timed: the accesses to global memory, else those to the shared memory that gets the bytes.
+  const LaneBytes& timed = s.has(kBulkFromGlobal) ? from : to;
+  access.space = timed.space;
+  const uint32_t each = access.bytes, lanes = (s.count + each - 1) / each;
+  for (uint32_t l = 0; l < lanes; ++l) {
+    access.address[l] = timed.address + uint64_t{l} * each;
+    access.rank[l] = static_cast<uint8_t>(timed.rank);
+  }
+  access.lanes = LaneMask::first(static_cast<int>(lanes));
+  if (timed.space == Space::kShared && timed.rank != s.context.cluster_rank) access.remote = access.lanes;
+  if (lanes == kWarpSize) access.set_shape(AccessShape::kContiguous);
+  return true;
+}
+
+}  // namespace
+
+void execute_bulk_step(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  const bool reduces = (op.imm & kBulkReduces) != 0;
+  constexpr uint32_t kWord = 4;
+  const auto type = static_cast<Type>(op.imm >> kBulkType & 0xff);
+  const uint32_t each = reduces ? std::max(kWord, static_cast<uint32_t>(type_bytes(type))) : kAlign;
+  begin_access(access, Space::kShared, each);
+  access.arrival = {};
+  const auto* const bytes = lanes_of<const uint32_t>(op.src[2], ctx);
+  const auto* const before = lanes_of<const uint32_t>(op.src[3], ctx);
+  auto* const after = lanes_of<uint32_t>(op.dst[0], ctx);
+  bool moved = false;
+  uint32_t more = 0;
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const uint32_t done = before[lane];
+    uint32_t count = 0;
+    if (!moved && done < bytes[lane]) {
+      count = std::min(bytes[lane] - done, each * kWarpSize);
+      const Step step{op,
+                      ctx,
+                      lane,
+                      lanes_of<const uint64_t>(op.src[0], ctx)[lane],
+                      lanes_of<const uint64_t>(op.src[1], ctx)[lane],
+                      bytes[lane],
+                      done,
+                      count};
+      if (bytes[lane] % kAlign != 0) {
+        LaneBytes wrong = step.source();
+        wrong.fault = FaultKind::kMisaligned;
+        return set_fault(access, wrong, lane);
+      }
+      if (!move_piece(step, access)) return;
+      moved = true;
+    }
+    after[lane] = done + count;
+    more |= uint32_t{done + count < bytes[lane]} << lane;
+  }
+  uint32_t& p = ctx.predicates[op.pred_dst[0]];
+  p = (p & ~mask.bits()) | more;
+  if (access.arrival.ranks == 0 || ctx.defers_arrivals) return;
+  complete_arrival(ctx, access.arrival);
+}
+
+}  // namespace gpusim::isa
