@@ -120,9 +120,10 @@ AddressMode effective_mode(const Texture& t, const TextureFetch& f, size_t dimen
   return periodic && (f.integer || !t.normalized) ? AddressMode::kClamp : mode;
 }
 
-Taps taps_of(const Texture& t, const TextureFetch& f, size_t dimension) {
+Taps taps_of(const Texture& t, const TextureLevel& level, const TextureFetch& f, size_t dimension,
+             bool linear) {
   Taps taps;
-  const uint32_t size = t.size[dimension];
+  const uint32_t size = level.size[dimension];
   const AddressMode mode = effective_mode(t, f, dimension);
   double x = f.position[dimension];
   if (std::isnan(x)) x = 0;
@@ -131,7 +132,7 @@ Taps taps_of(const Texture& t, const TextureFetch& f, size_t dimension) {
     return taps;
   }
   if (t.normalized) x *= size;
-  if (!t.linear_filter) {
+  if (!linear) {
     taps.index[0] = resolve(mode, std::floor(x), size);
     return taps;
   }
@@ -144,11 +145,16 @@ Taps taps_of(const Texture& t, const TextureFetch& f, size_t dimension) {
   return taps;
 }
 
-uint64_t row_bytes(const Texture& t) { return uint64_t{t.size[0]} * t.texel_bytes(); }
-/// Of a tiled texture.
-uint64_t slice_bytes(const Texture& t) {
-  return (row_bytes(t) + 63) / 64 * ((uint64_t{t.size[1]} + 7) / 8) * 512;
+uint64_t row_bytes(const Texture& t, const TextureLevel& level) {
+  return uint64_t{level.size[0]} * t.texel_bytes();
 }
+/// Of a tiled texture.
+uint64_t slice_bytes(const Texture& t, const TextureLevel& level) {
+  return (row_bytes(t, level) + 63) / 64 * ((uint64_t{level.size[1]} + 7) / 8) * 512;
+}
+
+/// A channel in sRGB as a linear one, both from 0 to 1 (IEC 61966-2-1).
+double from_srgb(double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); }
 
 /// Reads texels and adds them up.
 class Sampler {
@@ -156,15 +162,16 @@ class Sampler {
   Sampler(const Texture& texture, TextureFetch& f)
       : texture_(texture), f_(f), channel_bytes_(static_cast<size_t>(type_bytes(texture.format))) {}
 
-  /// A texel with its weight; a weight of 0 hides even a NaN.
-  void add(const std::array<int64_t, 3>& index, double weight) {
-    if (weight == 0 || std::ranges::any_of(index, [](int64_t i) { return i < 0; })) return;
-    const uint64_t offset = offset_of(index);
-    f_.texel[static_cast<size_t>(f_.texels++)] = timed_address(index, offset);
-    const std::byte* p = texture_.data + offset;
+  /// A texel of a level with its weight; a weight of 0 hides even a NaN.
+  void add(const TextureLevel& level, const std::array<int64_t, 3>& index, double weight) {
+    if (weight == 0) return;
+    if (std::ranges::any_of(index, [](int64_t i) { return i < 0; })) return add_border(weight);
+    const uint64_t offset = offset_of(level, index);
+    f_.texel[static_cast<size_t>(f_.texels++)] = timed_address(level, index, offset);
+    const std::byte* p = level.data + offset;
     for (size_t c = 0; c < texture_.channels; ++c, p += channel_bytes_) {
       if (filtered())
-        sum_[c] += weight * value(p);
+        sum_[c] += weight * value(p, c);
       else
         f_.value[c] = element_bits(texture_.format, p);
     }
@@ -181,24 +188,40 @@ class Sampler {
 
  private:
   [[nodiscard]] bool filtered() const {
-    return texture_.normalized_float || (texture_.linear_filter && !f_.integer);
+    return texture_.normalized_float ||
+           ((texture_.linear_filter || (texture_.linear_levels && !texture_.levels.empty())) && !f_.integer);
+  }
+  void add_border(double weight) {
+    // A texel of a row that is fetched by its number is 0 outside.
+    if (f_.integer && texture_.dimensions == 1 && !texture_.array) return;
+    for (size_t c = 0; c < texture_.channels; ++c) {
+      const float v = texture_.border[c];
+      if (filtered())
+        sum_[c] += weight * (texture_.normalized_float ? v * largest(texture_.format) : v);
+      else
+        f_.value[c] = std::bit_cast<uint32_t>(v);
+    }
   }
   [[nodiscard]] bool returns_float() const { return texture_.normalized_float || is_float(texture_.format); }
-  [[nodiscard]] uint64_t offset_of(const std::array<int64_t, 3>& index) const {
+  [[nodiscard]] uint64_t offset_of(const TextureLevel& level, const std::array<int64_t, 3>& index) const {
     const auto x = static_cast<uint64_t>(index[0]), y = static_cast<uint64_t>(index[1]),
                z = static_cast<uint64_t>(index[2]);
-    const uint64_t row = (uint64_t{f_.layer} * texture_.size[2] + z) * texture_.size[1] + y;
-    return row * texture_.pitch + x * texture_.texel_bytes();
+    const uint64_t row = (uint64_t{f_.layer} * level.size[2] + z) * level.size[1] + y;
+    return row * level.pitch + x * texture_.texel_bytes();
   }
-  [[nodiscard]] uint64_t timed_address(const std::array<int64_t, 3>& index, uint64_t offset) const {
-    if (texture_.tiles == 0) return texture_.address + offset;
-    const uint64_t slice = uint64_t{f_.layer} * texture_.size[2] + static_cast<uint64_t>(index[2]);
-    return texture_.tiles + slice * slice_bytes(texture_) +
+  [[nodiscard]] uint64_t timed_address(const TextureLevel& level, const std::array<int64_t, 3>& index,
+                                       uint64_t offset) const {
+    if (level.tiles == 0) return level.address + offset;
+    const uint64_t slice = uint64_t{f_.layer} * level.size[2] + static_cast<uint64_t>(index[2]);
+    return level.tiles + slice * slice_bytes(texture_, level) +
            tiled_offset(static_cast<uint64_t>(index[0]) * texture_.texel_bytes(),
-                        static_cast<uint64_t>(index[1]), row_bytes(texture_));
+                        static_cast<uint64_t>(index[1]), row_bytes(texture_, level));
   }
-  [[nodiscard]] double value(const std::byte* p) const {
+  [[nodiscard]] double value(const std::byte* p, size_t channel) const {
     const double v = channel_value(texture_.format, p);
+    constexpr size_t kColours = 3;
+    if (texture_.srgb && channel < kColours)
+      return largest(texture_.format) * from_srgb(v / largest(texture_.format));
     return texture_.normalized_float ? std::max(v, -largest(texture_.format)) : v;
   }
 
@@ -243,12 +266,17 @@ const Texture* find(const WarpContext& ctx, uint64_t handle, int lane, uint64_t&
   return nullptr;
 }
 
-/// Reads the lanes' coordinates, calls read(texture, fetch) for each and gives them the values.
+TextureShape shape_of(const MicroOp& op) {
+  constexpr uint64_t kShapes = (uint64_t{1} << kTextureLodShift) - 1;
+  return static_cast<TextureShape>(op.imm & kShapes);
+}
+
+/// Reads the lanes' coordinates, calls read(texture, fetch, lane) for each and gives them the values.
 template <class Read>
 void read_texture(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access, bool integer,
                   Read read) {
   open(access);
-  const auto shape = static_cast<TextureShape>(op.imm);
+  const TextureShape shape = shape_of(op);
   const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
   const auto* handles = row<const uint64_t>(op.src[0], ctx);
   TextureFetch f;
@@ -274,7 +302,7 @@ void read_texture(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
                                 : double{row<const float>(source, ctx)[lane]};
     }
     f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
-    read(*texture, f);
+    read(*texture, f, lane);
     add_sectors(f, access, sectors);
     for (size_t c = 0; c < 4; ++c) value[c][lane] = f.value[c];
   }
@@ -359,7 +387,7 @@ int shape_dimensions(TextureShape shape) {
       return 1;
   }
 }
-uint64_t tiled_bytes(const Texture& t) { return slice_bytes(t) * t.size[2] * t.layers; }
+uint64_t tiled_bytes(const Texture& t) { return slice_bytes(t, t) * t.size[2] * t.layers; }
 bool is_array_shape(TextureShape shape) {
   return shape == TextureShape::kA1d || shape == TextureShape::kA2d || shape == TextureShape::kACube;
 }
@@ -369,64 +397,129 @@ bool has_shape(const Texture& texture, TextureShape shape) {
   return texture.dimensions == shape_dimensions(shape) && texture.array == is_array_shape(shape);
 }
 
+namespace {
+
+/// Adds the texels of a level, each with `share` of its weight.
+void add_level(const Texture& texture, const TextureLevel& level, const TextureFetch& f, double share,
+               Sampler& sampler) {
+  std::array<Taps, 3> taps;
+  for (size_t d = 0; d < texture.dimensions; ++d)
+    taps[d] = taps_of(texture, level, f, d, texture.linear_filter);
+  for (size_t d = texture.dimensions; d < taps.size(); ++d) taps[d].weight[0] = 1;
+  for (size_t z = 0; z < static_cast<size_t>(taps[2].count); ++z)
+    for (size_t y = 0; y < static_cast<size_t>(taps[1].count); ++y)
+      for (size_t x = 0; x < static_cast<size_t>(taps[0].count); ++x)
+        sampler.add(level, {taps[0].index[x], taps[1].index[y], taps[2].index[z]},
+                    share * taps[0].weight[x] * taps[1].weight[y] * taps[2].weight[z]);
+}
+
+/// The level that is asked for, with the texture's bias and within its bounds.
+double wanted_level(const Texture& texture, const TextureFetch& f) {
+  const double last = static_cast<double>(texture.levels.size() - 1);
+  double level = std::isnan(f.level) ? 0 : f.level;
+  level =
+      std::min<double>(std::max<double>(level + texture.level_bias, texture.least_level), texture.most_level);
+  return std::clamp(level, 0.0, last);
+}
+
+}  // namespace
+
 void fetch(const Texture& texture, TextureFetch& f) {
   f.value = {};
   f.texels = 0;
   f.layer = std::min(f.layer, texture.layers - 1);
-  std::array<Taps, 3> taps;
   double total = 1;
-  for (size_t d = 0; d < texture.dimensions; ++d) {
-    taps[d] = taps_of(texture, f, d);
-    total *= kWeightOne;
-  }
-  for (size_t d = texture.dimensions; d < taps.size(); ++d) taps[d].weight[0] = 1;
+  for (size_t d = 0; d < texture.dimensions; ++d) total *= kWeightOne;
   Sampler sampler(texture, f);
-  for (size_t z = 0; z < static_cast<size_t>(taps[2].count); ++z)
-    for (size_t y = 0; y < static_cast<size_t>(taps[1].count); ++y)
-      for (size_t x = 0; x < static_cast<size_t>(taps[0].count); ++x)
-        sampler.add({taps[0].index[x], taps[1].index[y], taps[2].index[z]},
-                    taps[0].weight[x] * taps[1].weight[y] * taps[2].weight[z]);
-  sampler.finish(total);
+  if (texture.levels.empty()) {
+    add_level(texture, texture, f, 1, sampler);
+    return sampler.finish(total);
+  }
+  const double level = wanted_level(texture, f);
+  if (!texture.linear_levels) {  // the nearest
+    add_level(texture, texture.levels[static_cast<size_t>(level + 0.5)], f, 1, sampler);
+    return sampler.finish(total);
+  }
+  const double low = std::floor(level), share = std::floor((level - low) * kWeightOne + 0.5);
+  const auto first = static_cast<size_t>(low);
+  add_level(texture, texture.levels[first], f, kWeightOne - share, sampler);
+  if (share != 0) add_level(texture, texture.levels[first + 1], f, share, sampler);
+  sampler.finish(total * kWeightOne);
+}
+
+double level_of(const Texture& texture, const std::array<std::array<double, 3>, 2>& gradients) {
+  double longest = 0;
+  for (const std::array<double, 3>& gradient : gradients) {
+    double square = 0;
+    for (size_t d = 0; d < texture.dimensions; ++d) {
+      const double texels = gradient[d] * (texture.normalized ? texture.size[d] : 1);
+      square += texels * texels;
+    }
+    longest = std::max(longest, square);
+  }
+  return std::log2(longest) / 2;
 }
 
 namespace {
 
-/// Face and place of a direction in a cube (CUDA C++ Programming Guide, "Cubemap Textures"): `position`
-/// becomes the place in the face, which `layer` gets as well.
-void look_at_cube(const Texture& texture, TextureFetch& f) {
+using Vector = std::array<double, 3>;
+
+/// A direction's part along the middle of a face of a cube, and across it (CUDA C++ Programming Guide,
+/// "Cubemap Textures"): m, s, t.
+Vector in_face(uint32_t face, const Vector& direction) {
+  const auto [x, y, z] = direction;
+  switch (face) {
+    case 0:
+      return {x, -z, -y};
+    case 1:
+      return {-x, z, -y};
+    case 2:
+      return {y, x, z};
+    case 3:
+      return {-y, x, -z};
+    case 4:
+      return {z, x, -y};
+    default:
+      return {-z, -x, -y};
+  }
+}
+
+/// Face and place of a direction in a cube: `position` becomes the place in the face, which `layer` gets as
+/// well, and the gradients of the direction those of the place.
+void look_at_cube(const Texture& texture, TextureFetch& f, std::array<Vector, 2>& gradients) {
   const auto [x, y, z] = f.position;
   const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
-  double m = az, s = z < 0 ? -x : x, t = -y;
   uint32_t face = z < 0 ? 5 : 4;
-  if (ax >= ay && ax >= az) {
-    m = ax, s = x < 0 ? z : -z, t = -y;
+  if (ax >= ay && ax >= az)
     face = x < 0 ? 1 : 0;
-  } else if (ay >= az) {
-    m = ay, s = x, t = y < 0 ? -z : z;
+  else if (ay >= az)
     face = y < 0 ? 3 : 2;
+  const auto [m, s, t] = in_face(face, f.position);
+  const double scale = texture.normalized ? 1 : texture.size[0];
+  f.position = {(s / m + 1) / 2 * scale, (t / m + 1) / 2 * scale, f.position[2]};
+  for (Vector& gradient : gradients) {
+    const auto [dm, ds, dt] = in_face(face, gradient);
+    gradient = {(ds * m - s * dm) / (m * m) / 2 * scale, (dt * m - t * dm) / (m * m) / 2 * scale, 0};
   }
-  const std::array<double, 2> place{(s / m + 1) / 2, (t / m + 1) / 2};
-  for (size_t d = 0; d < place.size(); ++d)
-    f.position[d] = texture.normalized ? place[d] : place[d] * texture.size[d];
   f.layer = std::min(f.layer, texture.layers / kCubeFaces - 1) * kCubeFaces + face;
 }
 
 }  // namespace
 
 void gather(const Texture& texture, size_t component, TextureFetch& f) {
-  Texture linear = texture;  // the texels that a linear filter would weigh
-  linear.linear_filter = true;
   f.layer = std::min(f.layer, texture.layers - 1);
   f.texels = 0;
-  const Taps x = taps_of(linear, f, 0), y = taps_of(linear, f, 1);
-  linear.linear_filter = false;
+  // The texels that a linear filter would weigh, each by itself.
+  const Taps x = taps_of(texture, texture, f, 0, true), y = taps_of(texture, texture, f, 1, true);
+  Texture single = texture;
+  single.linear_filter = single.linear_levels = false;
   // Counter-clockwise from the one of the lower row and column.
   constexpr std::array<std::array<size_t, 2>, 4> kOrder{{{0, 1}, {1, 1}, {1, 0}, {0, 0}}};
   std::array<uint32_t, 4> gathered{};
   for (size_t i = 0; i < kOrder.size(); ++i) {
     f.value = {};
-    Sampler sampler(linear, f);
-    sampler.add({x.index[kOrder[i][0]], y.index[kOrder[i][1]], 0}, 1);
+    Sampler sampler(single, f);
+    sampler.add(texture, {x.index[kOrder[i][0]], y.index[kOrder[i][1]], 0}, 1);
     sampler.finish(1);
     gathered[i] = f.value[component];
   }
@@ -435,13 +528,26 @@ void gather(const Texture& texture, size_t component, TextureFetch& f) {
 
 void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
   read_texture(op, ctx, mask, access, false,
-               [&op](const Texture& t, TextureFetch& f) { gather(t, op.modifiers, f); });
+               [&op](const Texture& t, TextureFetch& f, int) { gather(t, op.modifiers, f); });
 }
 
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
-  const bool cube = static_cast<TextureShape>(op.imm) >= TextureShape::kCube;
-  read_texture(op, ctx, mask, access, op.modifiers != 0, [cube](const Texture& t, TextureFetch& f) {
-    if (cube) look_at_cube(t, f);
+  const TextureShape shape = shape_of(op);
+  const bool cube = shape == TextureShape::kCube || shape == TextureShape::kACube;
+  const auto lod = static_cast<TextureLod>(op.imm >> kTextureLodShift);
+  const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
+  const size_t first = 1 + dimensions + (is_array_shape(shape) ? 1 : 0);
+  const auto number = [&](size_t source, int lane) {
+    return op.modifiers != 0 ? static_cast<double>(row<const int32_t>(op.src[source], ctx)[lane])
+                             : double{row<const float>(op.src[source], ctx)[lane]};
+  };
+  read_texture(op, ctx, mask, access, op.modifiers != 0, [&](const Texture& t, TextureFetch& f, int lane) {
+    f.level = lod == TextureLod::kLevel ? number(first, lane) : 0;
+    std::array<Vector, 2> gradients{};
+    for (size_t i = 0; i < gradients.size() * dimensions && lod == TextureLod::kGrad; ++i)
+      gradients[i / dimensions][i % dimensions] = number(first + i, lane);
+    if (cube) look_at_cube(t, f, gradients);
+    if (lod == TextureLod::kGrad) f.level = level_of(t, gradients);
     fetch(t, f);
   });
 }

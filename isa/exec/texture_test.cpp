@@ -163,5 +163,102 @@ TEST(Texture, TiledReadsNameTheirPlaceInTheTilesAndTheSameValues) {
   EXPECT_EQ(f.texel[0], 0x8000u + 1024 + 20);
 }
 
+TEST(Texture, BordersHaveTheirColour) {
+  Texture t = four();
+  t.border = {100, 0, 0, 0};
+  EXPECT_EQ(read_at(t, AddressMode::kBorder, -1), 100);
+  t.linear_filter = true;
+  EXPECT_EQ(read_at(t, AddressMode::kBorder, 0), 55) << "half of 10 and half of 100";
+  Texture integers = four(Type::kS32);
+  integers.border = {std::bit_cast<float>(int32_t{-7}), 0, 0, 0};
+  integers.dimensions = 2;
+  integers.address_mode.fill(AddressMode::kBorder);
+  TextureFetch f;
+  f.position = {-1, 0, 0};
+  fetch(integers, f);
+  EXPECT_EQ(static_cast<int32_t>(f.value[0]), -7) << "the bits, where no number is made of them";
+}
+
+TEST(Texture, BytesInSrgbBecomeLinearBeforeTheyAreWeighed) {
+  const std::array<uint8_t, 4> texel{188, 10, 255, 188};
+  Texture t;
+  t.data = reinterpret_cast<const std::byte*>(texel.data());
+  t.format = Type::kU8;
+  t.channels = 4;
+  t.pitch = texel.size();
+  t.normalized_float = t.srgb = true;
+  TextureFetch f;
+  fetch(t, f);
+  const auto value = [&](size_t c) { return std::bit_cast<float>(f.value[c]); };
+  EXPECT_NEAR(value(0), 0.50288646, 1e-6);  // ((188 / 255 + 0.055) / 1.055) ^ 2.4
+  EXPECT_NEAR(value(1), 10 / 255.0 / 12.92, 1e-7);
+  EXPECT_EQ(value(2), 1);
+  EXPECT_NEAR(value(3), 188 / 255.0, 1e-7) << "alpha is linear";
+}
+
+/// Levels of 4, 2 and 1 texels, all of one value each.
+class Mipmapped : public ::testing::Test {
+ protected:
+  Mipmapped() {
+    for (size_t l = 0; l < texels_.size(); ++l) {
+      texels_[l].assign(size_t{4} >> l, 10.0f * static_cast<float>(l + 1));
+      TextureLevel level;
+      level.data = reinterpret_cast<const std::byte*>(texels_[l].data());
+      level.address = 4096 * (l + 1);
+      level.size = {4u >> l, 1, 1};
+      level.pitch = 16;
+      t_.levels.push_back(level);
+    }
+    static_cast<TextureLevel&>(t_) = t_.levels.front();
+    t_.normalized = true;
+    t_.most_level = 100;
+  }
+  float at(double level) {
+    f_.position[0] = 0.5;
+    f_.level = level;
+    fetch(t_, f_);
+    return std::bit_cast<float>(f_.value[0]);
+  }
+  std::array<std::vector<float>, 3> texels_;
+  Texture t_;
+  TextureFetch f_;
+};
+
+TEST_F(Mipmapped, TheNearestLevelIsRead) {
+  EXPECT_EQ(at(-3), 10);
+  EXPECT_EQ(at(0.49), 10);
+  EXPECT_EQ(at(0.5), 20);
+  EXPECT_EQ(at(1.4), 20);
+  EXPECT_EQ(f_.texel[0], 8192u + 4) << "what is timed lies in that level";
+  EXPECT_EQ(at(7), 30);
+  EXPECT_EQ(at(std::nan("")), 10);
+}
+
+TEST_F(Mipmapped, TwoLevelsAreWeighed) {
+  t_.linear_levels = true;
+  EXPECT_EQ(at(0.25), 12.5f);
+  EXPECT_EQ(f_.texels, 2);
+  EXPECT_EQ(at(1), 20);
+  EXPECT_EQ(f_.texels, 1);
+  EXPECT_EQ(at(1.75), 27.5f);
+  EXPECT_EQ(at(5), 30);
+}
+
+TEST_F(Mipmapped, BiasAndBounds) {
+  t_.linear_levels = true;
+  t_.level_bias = 0.5;
+  EXPECT_EQ(at(0.25), 17.5f);
+  t_.level_bias = 0;
+  t_.least_level = 0.5, t_.most_level = 1.5;
+  EXPECT_EQ(at(0), 15);
+  EXPECT_EQ(at(2), 25);
+}
+
+TEST_F(Mipmapped, GradientsSayTheLevel) {
+  EXPECT_EQ(level_of(t_, {{{1.0 / 4, 0, 0}, {0, 0, 0}}}), 0) << "a texel";
+  EXPECT_EQ(level_of(t_, {{{1.0 / 8, 0, 0}, {1.0, 0, 0}}}), 2) << "the longer one: four texels";
+  EXPECT_EQ(at(level_of(t_, {})), 10) << "no step at all";
+}
+
 }  // namespace
 }  // namespace gpusim::isa

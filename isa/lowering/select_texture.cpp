@@ -53,7 +53,9 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
   const auto handle = texture_handle_of(frame, source);
   if (!handle) return;
   const TextureShape shape = inst.mods.texture;
-  Op op = texture_op(inst, &execute_tex, static_cast<uint64_t>(shape), *handle);
+  const TextureLod lod = inst.mods.lod;
+  Op op = texture_op(inst, &execute_tex,
+                     static_cast<uint64_t>(shape) | static_cast<uint64_t>(lod) << kTextureLodShift, *handle);
   op.modifiers = inst.mods.type2 == Type::kS32 ? 1 : 0;
   op.memory.elements = 4;
   const std::vector<Operand> coordinates = elements(frame, source.elements[0]);
@@ -63,6 +65,15 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
   for (size_t d = 0; d < dimensions; ++d)
     op.src[op.num_src++] = value(frame, coordinates[first + d], inst.mods.type2);
   if (first != 0) op.src[op.num_src++] = value(frame, coordinates[0], Type::kU32);
+  const size_t gradients = lod == TextureLod::kGrad ? 2 : 0;
+  if (lod == TextureLod::kLevel) op.src[op.num_src++] = value(frame, inst.operands[2], inst.mods.type2);
+  if (op.num_src + gradients * dimensions > op.src.size())
+    return unsupported(inst, "gradients in cubes with layers");
+  for (size_t g = 0; g < gradients; ++g) {
+    const std::vector<Operand> steps = elements(frame, inst.operands[2 + g]);
+    if (steps.size() < dimensions) return unsupported(inst, "this gradient");
+    for (size_t d = 0; d < dimensions; ++d) op.src[op.num_src++] = value(frame, steps[d], Type::kF32);
+  }
   const std::vector<Operand> parts = elements(frame, inst.operands[0]);
   if (parts.size() != op.dst.size()) return unsupported(inst, "this result vector");
   for (const Operand& p : parts) op.dst[op.num_dst++] = destination(frame, p, Type::kB32);

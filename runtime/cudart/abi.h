@@ -130,7 +130,14 @@ struct cudaTextureDesc {
   float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
   int disableTrilinearOptimization, seamlessCubemap;
 };
-struct cudaResourceViewDesc;
+struct cudaResourceViewDesc {
+  int format;  ///< enum cudaResourceViewFormat
+  size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+#if GPUSIM_CUDART >= 13
+  unsigned reserved[16];
+#endif
+};
 
 struct cudaPointerAttributes {
   int type;  ///< 0 unregistered, 1 host, 2 device, 3 managed

@@ -74,7 +74,8 @@ struct Symbol {
                                        unsigned flags);
 /// Throws for what textures cannot have.
 [[nodiscard]] isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
-                                      const cudaTextureDesc& texture);
+                                      const cudaTextureDesc& texture,
+                                      const cudaResourceViewDesc* view = nullptr);
 [[nodiscard]] isa::Texture surface_of(const Device& device, const cudaResourceDesc& resource);
 
 /// Direction and lengths of a copy that the program may ask for; throws if the device memory in it is not

@@ -47,6 +47,7 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned*, cud
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t*, const cudaResourceDesc*, const cudaTextureDesc*,
                                     const cudaResourceViewDesc*);
+cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc*, cudaTextureObject_t);
 }
 
 namespace gpusim::runtime {
@@ -107,16 +108,12 @@ TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {
   EXPECT_EQ(extents[3].depth, 0u);
   cudaArray_t none = nullptr;
   EXPECT_EQ(cudaGetMipmappedArrayLevel(&none, mipmapped, 4), bad);
-  // A texture whose level kernels choose is refused.
   cudaResourceDesc resource{};
   resource.resType = 1;
   resource.res.mipmap.mipmap = mipmapped;
   cudaTextureDesc texture{};
   texture.maxMipmapLevelClamp = 3;
   cudaTextureObject_t object = 0;
-  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
-            static_cast<int>(Code::kNotSupported));
-  texture.minMipmapLevelClamp = 3;
   EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), 0);
   ASSERT_EQ(cudaFreeMipmappedArray(mipmapped), 0);
   EXPECT_EQ(cudaFreeMipmappedArray(mipmapped), bad_handle);
@@ -129,6 +126,48 @@ TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {
   ASSERT_EQ(cudaGetMipmappedArrayLevel(&none, mipmapped, 1), 0);
   ASSERT_EQ(cudaArrayGetInfo(nullptr, &extents[0], nullptr, none), 0);
   EXPECT_EQ(extents[0].depth, 6u);
+}
+
+TEST_F(CudartArray, ViewsShowPartsAndOtherFormats) {
+  const int bad = static_cast<int>(Code::kInvalidValue), missing = static_cast<int>(Code::kNotSupported);
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, 2);
+  cudaMipmappedArray_t mipmapped = nullptr;
+  constexpr unsigned kLayered = 1;
+  ASSERT_EQ(cudaMallocMipmappedArray(&mipmapped, &format, {8, 8, 6}, 3, kLayered), 0);
+  cudaResourceDesc resource{};
+  resource.resType = 1;
+  resource.res.mipmap.mipmap = mipmapped;
+  const cudaTextureDesc texture{};
+  cudaTextureObject_t object = 0;
+  const auto made = [&](const cudaResourceViewDesc& view) {
+    return cudaCreateTextureObject(&object, &resource, &texture, &view);
+  };
+  cudaResourceViewDesc view{};
+  view.width = view.height = 8, view.depth = 6;
+  view.firstMipmapLevel = 1, view.lastMipmapLevel = 2, view.firstLayer = 2, view.lastLayer = 3;
+  ASSERT_EQ(made(view), 0);
+  cudaResourceViewDesc back{};
+  ASSERT_EQ(cudaGetTextureObjectResourceViewDesc(&back, object), 0);
+  EXPECT_EQ(back.lastLayer, 3u);
+  constexpr int kTwoShorts = 8, kFourBytes = 3, kTwoBytes = 2, kCompressed = 25;
+  for (const int same_size : {kTwoShorts, kFourBytes}) {
+    view.format = same_size;
+    EXPECT_EQ(made(view), 0);
+  }
+  view.format = kTwoBytes;
+  EXPECT_EQ(made(view), bad);
+  view.format = kCompressed;
+  EXPECT_EQ(made(view), missing);
+  view.format = 0;
+  view.lastMipmapLevel = 3;
+  EXPECT_EQ(made(view), bad);
+  view.lastMipmapLevel = 2, view.lastLayer = 6;
+  EXPECT_EQ(made(view), bad);
+  view.lastLayer = 3, view.width = 4;
+  EXPECT_EQ(made(view), bad);
+  ASSERT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), 0);
+  EXPECT_EQ(cudaGetTextureObjectResourceViewDesc(&back, object), bad) << "it has none";
+  EXPECT_EQ(cudaFreeMipmappedArray(mipmapped), 0);
 }
 
 TEST_F(CudartArray, ABatchCopiesBetweenMemoryAndArrays) {

@@ -120,41 +120,78 @@ void set_geometry(const Device& device, const cudaResourceDesc& r, isa::Texture&
   t.address = reinterpret_cast<uint64_t>(data);
 }
 
-/// The array that the texture reads: of a mipmapped one a level, if it cannot be another.
-cudaResourceDesc one_level(const cudaResourceDesc& resource, const cudaTextureDesc& texture) {
-  constexpr int kArray = 0, kMipmapped = 1;
-  if (resource.resType != kMipmapped) return resource;
-  const MipmappedArray& mipmapped = mipmapped_array_of(resource.res.mipmap.mipmap);
-  const float last = static_cast<float>(mipmapped.levels.size() - 1);
-  const float least = std::clamp(texture.minMipmapLevelClamp, 0.0f, last);
-  const float most = std::clamp(texture.maxMipmapLevelClamp, 0.0f, last);
-  // Kernels' levels are not passed on, and values would be wrong without a word.
-  if (least < most || std::floor(most) != most)
-    throw Failure(Code::kNotSupported,
-                  "textures in mipmapped arrays are simulated if minMipmapLevelClamp and maxMipmapLevelClamp "
-                  "leave one level");
-  cudaResourceDesc r = resource;
-  r.resType = kArray;
-  r.res.array.array = reinterpret_cast<cudaArray_t>(mipmapped.levels[static_cast<size_t>(most)]);
-  return r;
+/// Formats of views (enum cudaResourceViewFormat): 0 is that of the texture; behind it 1, 2 and 4 channels of
+/// each of these.
+void view_as(int format, isa::Texture& t) {
+  constexpr isa::Type kTypes[] = {isa::Type::kU8,  isa::Type::kS8,  isa::Type::kU16, isa::Type::kS16,
+                                  isa::Type::kU32, isa::Type::kS32, isa::Type::kF16, isa::Type::kF32};
+  constexpr int kCounts = 3;
+  if (format == 0) return;
+  const int kind = (format - 1) / kCounts;
+  if (kind >= static_cast<int>(std::size(kTypes)))
+    throw Failure(Code::kNotSupported, "views of textures as compressed blocks are not simulated");
+  require(kind >= 0);
+  const uint32_t bytes = t.texel_bytes();
+  t.format = kTypes[kind];
+  t.channels = static_cast<uint8_t>(1 << (format - 1) % kCounts);
+  require(t.texel_bytes() == bytes);
+}
+
+/// What a view leaves of the texture.
+void apply(const cudaResourceViewDesc& view, isa::Texture& t) {
+  const auto same = [](size_t given, uint32_t size, bool there) { return given == (there ? size : 0); };
+  require(same(view.width, t.size[0], true) && same(view.height, t.size[1], t.dimensions > 1));
+  require(t.array || same(view.depth, t.size[2], t.dimensions > 2));
+  view_as(view.format, t);
+  const auto levels = static_cast<unsigned>(std::max<size_t>(t.levels.size(), 1));
+  require(view.firstMipmapLevel <= view.lastMipmapLevel && view.lastMipmapLevel < levels);
+  const auto all = t.levels.begin();
+  if (!t.levels.empty()) t.levels = std::vector(all + view.firstMipmapLevel, all + view.lastMipmapLevel + 1);
+  require(view.firstLayer <= view.lastLayer && view.lastLayer < t.layers);
+  t.layers = view.lastLayer - view.firstLayer + 1;
+  const auto skip = [&](isa::TextureLevel& level) {
+    const uint64_t bytes = level.pitch * level.size[1] * level.size[2] * view.firstLayer;
+    level.data += bytes, level.address += bytes;
+  };
+  std::ranges::for_each(t.levels, skip);
+  if (t.levels.empty())
+    skip(t);
+  else
+    static_cast<isa::TextureLevel&>(t) = t.levels.front();
+}
+
+void set_levels(const Device& device, const cudaResourceDesc& resource, isa::Texture& t) {
+  constexpr int kArray = 0;
+  for (Array* const level : mipmapped_array_of(resource.res.mipmap.mipmap).levels) {
+    cudaResourceDesc array = resource;
+    array.resType = kArray;
+    array.res.array.array = reinterpret_cast<cudaArray_t>(level);
+    set_geometry(device, array, t);
+    t.levels.push_back(t);
+  }
+  static_cast<isa::TextureLevel&>(t) = t.levels.front();
 }
 
 }  // namespace
 
 isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
-                        const cudaTextureDesc& texture) {
+                        const cudaTextureDesc& texture, const cudaResourceViewDesc* view) {
+  constexpr int kMipmapped = 1;
   isa::Texture t;
-  set_geometry(device, one_level(resource, texture), t);
+  if (resource.resType == kMipmapped)
+    set_levels(device, resource, t);
+  else
+    set_geometry(device, resource, t);
+  if (view != nullptr) apply(*view, t);
   t.linear_filter = texture.filterMode == 1;
   t.normalized = texture.normalizedCoords != 0;
   t.normalized_float = texture.readMode == 1;
+  t.srgb = texture.sRGB != 0 && t.normalized_float && t.format == isa::Type::kU8;
   for (size_t i = 0; i < 3; ++i) t.address_mode[i] = address_mode(texture.addressMode[i]);
-  // Values would be wrong without a word.
-  if (texture.sRGB != 0) throw Failure(Code::kNotSupported, "textures in sRGB are not simulated");
-  const bool border =
-      std::ranges::find(t.address_mode, isa::AddressMode::kBorder) != std::end(t.address_mode);
-  if (border && std::ranges::any_of(texture.borderColor, [](float c) { return c != 0; }))
-    throw Failure(Code::kNotSupported, "textures with a border that is not 0 are not simulated");
+  std::ranges::copy(texture.borderColor, t.border.begin());
+  t.linear_levels = texture.mipmapFilterMode == 1;
+  t.level_bias = texture.mipmapLevelBias;
+  t.least_level = texture.minMipmapLevelClamp, t.most_level = texture.maxMipmapLevelClamp;
   return t;
 }
 

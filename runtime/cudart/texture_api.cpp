@@ -1,5 +1,6 @@
 // Texture and surface objects.
 #include <map>
+#include <optional>
 
 #include "runtime/cudart/api.h"
 
@@ -10,6 +11,7 @@ namespace {
 struct Described {
   cudaResourceDesc resource;
   cudaTextureDesc texture;
+  std::optional<cudaResourceViewDesc> view;
 };
 std::map<uint64_t, Described>& objects() {
   static auto* const made = new std::map<uint64_t, Described>;
@@ -24,9 +26,9 @@ GPUSIM_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                   const cudaResourceViewDesc* view) {
   return call([&](Device& device) {
     require(object != nullptr && resource != nullptr && texture != nullptr);
-    if (view != nullptr) throw Failure(Code::kNotSupported, "views of textures are not simulated");
-    *object = device.add_texture(texture_of(device, *resource, *texture));
-    objects()[*object] = {*resource, *texture};
+    *object = device.add_texture(texture_of(device, *resource, *texture, view));
+    objects()[*object] = {*resource, *texture,
+                          view == nullptr ? std::nullopt : std::optional<cudaResourceViewDesc>(*view)};
   });
 }
 
@@ -54,13 +56,21 @@ GPUSIM_EXPORT cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* textu
     *texture = at->second.texture;
   });
 }
+GPUSIM_EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* view,
+                                                               cudaTextureObject_t object) {
+  return call([&](Device&) {
+    const auto at = objects().find(object);
+    require(view != nullptr && at != objects().end() && at->second.view.has_value());
+    *view = *at->second.view;
+  });
+}
 
 GPUSIM_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
                                                   const cudaResourceDesc* resource) {
   return call([&](Device& device) {
     require(object != nullptr && resource != nullptr);
     *object = device.add_texture(surface_of(device, *resource));
-    objects()[*object] = {*resource, {}};
+    objects()[*object] = {*resource, {}, std::nullopt};
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
@@ -336,9 +337,10 @@ TEST_F(DriverArray, TexturesPromoteIntegersUnlessToldNotTo) {
   EXPECT_EQ(cuTexObjectCreate(&promoted, &resource, &sampling, nullptr), kInvalidValue);
   resource.flags = 0, sampling.address_mode[0] = 9;
   EXPECT_EQ(cuTexObjectCreate(&promoted, &resource, &sampling, nullptr), kInvalidValue);
-  sampling.address_mode[0] = 3, sampling.border[2] = 1;
-  EXPECT_EQ(cuTexObjectCreate(&promoted, &resource, &sampling, nullptr),
-            static_cast<int>(Code::kNotSupported));
+  constexpr unsigned kSrgb = 0x10;
+  sampling.address_mode[0] = 3, sampling.border[2] = 1, sampling.flags = kSrgb;
+  ASSERT_EQ(cuTexObjectCreate(&promoted, &resource, &sampling, nullptr), 0);
+  EXPECT_NEAR(std::bit_cast<float>(texels(promoted, 4, 2)[1]), 0.0331048, 1e-6) << "0.2 in sRGB";
   EXPECT_EQ(cuArrayDestroy(a), 0);
 }
 
