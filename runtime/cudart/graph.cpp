@@ -43,6 +43,21 @@ Node& node_of(cudaGraphNode_t handle) {
   require(node != nullptr && std::ranges::any_of(graphs(), owns));
   return *node;
 }
+cudaMemcpy3DParms copy_parameters_of(const Node& node) {
+  cudaMemcpy3DParms p = node.copy_parameters;
+  if (p.extent.width != 0) return p;
+  const Copy& c = node.copy;
+  const auto end = [&c](const std::byte* pointer, uint64_t pitch, uint64_t slice) {
+    const uint64_t rows = pitch == 0 ? c.height : std::max<uint64_t>(slice / pitch, c.height);
+    return cudaPitchedPtr{const_cast<std::byte*>(pointer), std::max<size_t>(pitch, c.width), c.width, rows};
+  };
+  p.srcPtr = end(c.from, c.from_pitch, c.from_slice);
+  p.dstPtr = end(c.to, c.to_pitch, c.to_slice);
+  p.extent = {c.width, c.height, c.depth};
+  p.kind = static_cast<cudaMemcpyKind>(c.direction);
+  return p;
+}
+
 Graph& owner_of(const Node& node) {
   const auto owns = [&node](const auto& entry) { return entry.second->has(&node); };
   return *std::ranges::find_if(graphs(), owns)->second;
@@ -81,6 +96,7 @@ void discard(const Graph& graph) {
 
 void forget_bodies(const Node& node) {
   for (const auto& body : node.bodies) discard(*body);
+  if (node.child != nullptr && node.child->is_body) discard(*node.child);
 }
 
 void forget(cudaGraphExec_t executable) { executables().erase(&executable_of(executable)); }

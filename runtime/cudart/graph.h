@@ -82,7 +82,7 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
   std::vector<std::shared_ptr<Condition>> conditions;            ///< whose handles were made for this graph
   std::map<std::shared_ptr<UserObject>, uint64_t> user_objects;  ///< and how often the graph refers to each
-  bool is_body = false;                                          ///< of a conditional node
+  bool is_body = false;  ///< of a conditional node, or a child that belongs to its parent
   Node& add(Node::Type type, const cudaGraphNode_t* after, size_t count);
   [[nodiscard]] bool has(const Node* node) const;
   /// Nodes so that each comes after those that it waits for. Throws if they wait for each other.
@@ -101,6 +101,8 @@ inline Node& of_type(Node& node, Node::Type type) {
   require(node.type == type);
   return node;
 }
+/// What a node that copies was given, or, if that was no copy of three dimensions, such a copy.
+[[nodiscard]] cudaMemcpy3DParms copy_parameters_of(const Node& node);
 /// The graph of a node that node_of() has returned.
 [[nodiscard]] Graph& owner_of(const Node& node);
 [[nodiscard]] inline cudaGraphNode_t handle_of(Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }

@@ -30,6 +30,7 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
     constexpr unsigned long long kAllFlags = 15;
     require(executable != nullptr && (flags & ~kAllFlags) == 0);
     const std::shared_ptr<Graph> source = shared_graph(graph);
+    require(!source->is_body);
     if (has_memory_nodes(*source) && has_executable(*source))
       throw Failure(Code::kNotSupported,
                     "a graph that allocates or frees memory is instantiated a second time");

@@ -87,14 +87,29 @@ void set_free(const Graph& graph, Node& node, const void* pointer) {
 }
 
 bool has_memory_nodes(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const auto& n) { return n->memory != nullptr; });
+  return std::ranges::any_of(graph.nodes, [](const auto& node) {
+    return node->memory != nullptr || (node->child != nullptr && has_memory_nodes(*node->child));
+  });
 }
+
+namespace {
+
+/// With the nodes of children in their places.
+void add_in_order(const Graph& graph, std::vector<Node*>& order) {
+  for (Node* const node : graph.in_order()) {
+    order.push_back(node);
+    if (node->child != nullptr) add_in_order(*node->child, order);
+  }
+}
+
+}  // namespace
 
 void take_memory_of_launch(const Graph& graph) {
   if (!has_memory_nodes(graph)) return;
   constexpr unsigned long long kFreesAtLaunch = 1;  // cudaGraphInstantiateFlagAutoFreeOnLaunch
   GraphMemories& state = memories();
-  const std::vector<Node*> order = graph.in_order();
+  std::vector<Node*> order;
+  add_in_order(graph, order);
   const auto allocation = [&](const Node* node) { return &state.all.at(node->memory->address()); };
   std::map<const GraphAllocation*, bool> live;
   for (const Node* node : order)

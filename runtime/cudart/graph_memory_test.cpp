@@ -44,6 +44,8 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int, int, void*);
 cudaError_t cudaDeviceSetGraphMemAttribute(int, int, void*);
 cudaError_t cudaDeviceGraphMemTrim(int);
 cudaError_t cudaDeviceReset();
+cudaError_t cudaGraphAddNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, const void*, size_t,
+                             cudaGraphNodeParams*);
 }
 
 namespace gpusim::runtime {
@@ -291,6 +293,34 @@ TEST_F(GraphMemoryNodes, TheFootprintIsThatOfWhatLives) {
   EXPECT_EQ(attribute(3), reserved + kBytes);
   for (cudaGraphExec_t run : {run_first, run_second}) EXPECT_EQ(cudaGraphExecDestroy(run), 0);
   for (cudaGraph_t graph : {first, second}) EXPECT_EQ(cudaGraphDestroy(graph), 0);
+}
+
+TEST_F(GraphMemoryNodes, AChildThatIsMovedMayAllocateAndBelongsToItsParent) {
+  void* memory = nullptr;
+  cudaGraphNode_t node = nullptr, after = nullptr;
+  cudaGraph_t const child = allocating(&memory, &node);
+  ASSERT_EQ(cudaGraphAddMemFreeNode(&after, child, &node, 1, memory), 0);
+  cudaGraph_t parent = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&parent, 0), 0);
+  cudaGraphNodeParams p{};
+  p.type = 4;
+  p.graph.graph = child;
+  EXPECT_EQ(cudaGraphAddNode(&node, parent, nullptr, nullptr, 0, &p), kNotSupported) << "it cannot be cloned";
+  p.graph.ownership = 2;
+  EXPECT_EQ(cudaGraphAddNode(&node, parent, nullptr, nullptr, 0, &p), kInvalidValue);
+  p.graph.ownership = 1;
+  ASSERT_EQ(cudaGraphAddNode(&node, parent, nullptr, nullptr, 0, &p), 0);
+  EXPECT_EQ(cudaGraphAddNode(&after, parent, nullptr, nullptr, 0, &p), kInvalidValue) << "it has a parent";
+  cudaGraphExec_t made = nullptr;
+  EXPECT_EQ(cudaGraphInstantiateWithFlags(&made, child, 0), kInvalidValue);
+  EXPECT_EQ(cudaGraphDestroy(child), kInvalidValue);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&made, parent, 0), 0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(cudaGraphLaunch(made, stream_), 0);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), 0);
+  EXPECT_EQ(cudaGraphExecDestroy(made), 0);
+  ASSERT_EQ(cudaGraphDestroy(parent), 0);
+  size_t count = 0;
+  EXPECT_EQ(cudaGraphGetNodes(child, nullptr, &count), kInvalidValue) << "it went with its parent";
 }
 
 }  // namespace

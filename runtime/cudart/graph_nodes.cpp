@@ -61,6 +61,17 @@ void set_child(Node& node, cudaGraph_t child) {
 }
 
 #if GPUSIM_CUDART >= 12
+/// The child itself, which belongs to the parent from now on.
+void move_child(const Graph& parent, Node& node, cudaGraph_t child) {
+  Graph& graph = graph_of(child);
+  require(&graph != &parent && !graph.is_body);
+  refuse_conditional_nodes(graph);
+  node.child = shared_graph(child);
+  graph.is_body = true;
+}
+#endif
+
+#if GPUSIM_CUDART >= 12
 void set_conditional(Node& node, cudaConditionalNodeParams& p) {
   require(p.type >= static_cast<int>(ConditionalType::kIf) &&
           p.type <= static_cast<int>(ConditionalType::kSwitch) && p.size != 0);
@@ -102,10 +113,12 @@ void change_node(Device& device, Node& node, const cudaGraphNodeParams& p) {
 }
 
 void set_node(Device& device, const Graph& graph, Node& node, cudaGraphNodeParams& p) {
+  constexpr int kClones = 0, kMoves = 1;  // cudaGraphChildGraphNodeOwnership
   switch (node.type) {
     case Node::Type::kGraph:
-      require(p.graph.ownership == 0, Code::kNotSupported);
-      return set_child(node, p.graph.graph);
+      require(p.graph.ownership == kClones || p.graph.ownership == kMoves);
+      return p.graph.ownership == kClones ? set_child(node, p.graph.graph)
+                                          : move_child(graph, node, p.graph.graph);
     case Node::Type::kAllocate:
       return set_allocation(device, node, p.alloc);
     case Node::Type::kFree:
@@ -192,9 +205,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, con
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
   return call([&](Device&) {
-    const Node& n = node_of(node);
-    require(p != nullptr && n.type == Node::Type::kCopy);
-    *p = n.copy_parameters;
+    require(p != nullptr);
+    *p = copy_parameters_of(of_type(node_of(node), Node::Type::kCopy));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,

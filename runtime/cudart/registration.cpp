@@ -433,11 +433,7 @@ GPUSIM_EXPORT cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* byte
                                                                     int blocks, int threads) {
   return call([&](Device& device) {
     require(bytes != nullptr && blocks > 0 && threads > 0);
-    Kernel& kernel = kernel_of(device, function);
-    size_t fits = 0;
-    for (size_t step = size_t{1} << 17; step >= 256; step /= 2)
-      if (device.blocks_per_sm(kernel, static_cast<uint32_t>(threads), fits + step) >= blocks) fits += step;
-    *bytes = fits;
+    *bytes = device.available_shared(kernel_of(device, function), static_cast<uint32_t>(threads), blocks);
   });
 }
 

@@ -220,6 +220,14 @@ PointerKind Device::pointer_kind(const void* pointer) const {
   return kind;
 }
 
+uint64_t Device::available_shared(Kernel& kernel, uint32_t threads, int blocks) {
+  constexpr uint64_t kStep = 256, kMost = uint64_t{1} << 17;
+  uint64_t fits = 0;
+  for (uint64_t step = kMost; step >= kStep; step /= 2)
+    if (blocks_per_sm(kernel, threads, fits + step) >= blocks) fits += step;
+  return fits;
+}
+
 int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
   // A question changes nothing: of a kernel with too many registers for such a block the answer is none.
   const isa::KernelImage& image = kernel.image();

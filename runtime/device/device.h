@@ -239,6 +239,8 @@ class Device {
   [[nodiscard]] Kernel* kernel_at(const void* address) const;
   /// Blocks of the kernel that an SM holds at a time.
   [[nodiscard]] int blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared);
+  /// Dynamic shared memory that so many blocks on an SM may have each.
+  [[nodiscard]] uint64_t available_shared(Kernel& kernel, uint32_t threads, int blocks);
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
   /// Clusters of `blocks` blocks that run at a time. The most blocks that a cluster may have.
   [[nodiscard]] int clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared,

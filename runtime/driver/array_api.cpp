@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "runtime/cudart/mipmapped_arrays.h"
@@ -116,7 +117,14 @@ struct TextureDescriptor {
   float border[4];
   int reserved[12];
 };
+struct ViewDescriptor {
+  int format;
+  size_t width, height, depth;
+  unsigned first_level, last_level, first_layer, last_layer;
+  unsigned reserved[16];
+};
 static_assert(sizeof(ResourceDescriptor) == 144 && sizeof(TextureDescriptor) == 104);
+static_assert(sizeof(ViewDescriptor) == 112);
 
 ArrayShape shape_of(const Array3dDescriptor& d) {
   constexpr unsigned kKnown = Array::kLayered | Array::kSurface | Array::kCubemap | 8;  // 8: gather
@@ -173,6 +181,48 @@ Copy described_copy(Device& device, const Copy3d& p) {
   return cudart::checked_copy(device, std::move(c), cudaMemcpyDefault);
 }
 
+cudaMemcpy3DParms as_runtime(const Device& device, const Copy3d& p) {
+  // Arrays count in texels there, and so does the extent then.
+  const auto texel = [&](const Copy3dEnd& end) {
+    return end.type == kArrayMemory ? cudart::array_of(device, end.array).texel_bytes() : 1;
+  };
+  const auto memory = [&](const Copy3dEnd& end) {
+    void* const base = end.type == kHostMemory ? const_cast<void*>(end.host) : pointer(end.device);
+    return end.type == kArrayMemory
+               ? cudaPitchedPtr{}
+               : cudaPitchedPtr{base, std::max(end.pitch, p.width), p.width, std::max(end.height, p.height)};
+  };
+  const auto place = [&](const Copy3dEnd& end) { return cudaPos{end.x / texel(end), end.y, end.z}; };
+  cudaMemcpy3DParms r{};
+  r.srcArray = p.from.type == kArrayMemory ? p.from.array : nullptr;
+  r.dstArray = p.to.type == kArrayMemory ? p.to.array : nullptr;
+  r.srcPos = place(p.from), r.dstPos = place(p.to);
+  r.srcPtr = memory(p.from), r.dstPtr = memory(p.to);
+  r.extent = {p.width / std::max(texel(p.from), texel(p.to)), p.height, p.depth};
+  r.kind = cudaMemcpyDefault;
+  return r;
+}
+
+Copy3d as_driver(const Device& device, const cudaMemcpy3DParms& p) {
+  const auto end = [&](cudaArray_t array, const cudaPos& place, const cudaPitchedPtr& memory) {
+    Copy3dEnd e{place.x, place.y, place.z, 0, kArrayMemory, nullptr, 0, array, nullptr, 0, 0};
+    if (array != nullptr) {
+      e.x *= cudart::array_of(device, array).texel_bytes();
+      return e;
+    }
+    const bool on_host = device.pointer_kind(memory.ptr).memory != PointerKind::Memory::kDevice;
+    e.type = on_host ? kHostMemory : kDeviceMemory;
+    e.host = on_host ? memory.ptr : nullptr;
+    e.device = on_host ? 0 : reinterpret_cast<CUdeviceptr>(memory.ptr);
+    e.pitch = memory.pitch, e.height = memory.ysize;
+    return e;
+  };
+  const cudaArray_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
+  const size_t texel = array == nullptr ? 1 : cudart::array_of(device, array).texel_bytes();
+  return {end(p.srcArray, p.srcPos, p.srcPtr), end(p.dstArray, p.dstPos, p.dstPtr), p.extent.width * texel,
+          p.extent.height, p.extent.depth};
+}
+
 namespace {
 
 void copy_3d(Device& device, const Copy3d& p, CUstream stream, bool wait) {
@@ -218,6 +268,7 @@ CUresult copy_row(const Copy3dEnd& to, const Copy3dEnd& from, size_t bytes, CUst
 struct Described {
   ResourceDescriptor resource;
   TextureDescriptor texture;
+  std::optional<ViewDescriptor> view;
 };
 std::map<uint64_t, Described>& objects() {
   static auto* const made = new std::map<uint64_t, Described>;
@@ -265,6 +316,7 @@ cudaTextureDesc as_runtime(const Device& device, const ResourceDescriptor& resou
   t.readMode = promoted ? 1 : 0;
   t.normalizedCoords = (d.flags & kNormalized) != 0;
   t.sRGB = (d.flags & kSrgb) != 0;
+  t.mipmapFilterMode = d.mipmap_filter, t.mipmapLevelBias = d.mipmap_bias;
   t.minMipmapLevelClamp = d.mipmap_least, t.maxMipmapLevelClamp = d.mipmap_most;
   return t;
 }
@@ -381,13 +433,21 @@ GPUSIM_DRIVER cuMemcpyAtoHAsync_v2_ptsz(void* to, CUarray from, size_t offset, s
 }
 
 GPUSIM_DRIVER cuTexObjectCreate(unsigned long long* object, const ResourceDescriptor* resource,
-                                const TextureDescriptor* texture, const void* view) {
+                                const TextureDescriptor* texture, const ViewDescriptor* view) {
   return call([&](Device& device) {
     require(object != nullptr && resource != nullptr && texture != nullptr && resource->flags == 0);
-    if (view != nullptr) throw Failure(Code::kNotSupported, "views of textures are not simulated");
-    *object = device.add_texture(
-        cudart::texture_of(device, as_runtime(*resource), as_runtime(device, *resource, *texture)));
-    objects()[*object] = {*resource, *texture};
+    cudaResourceViewDesc seen{};
+    if (view != nullptr) {
+      seen.format = view->format;
+      seen.width = view->width, seen.height = view->height, seen.depth = view->depth;
+      seen.firstMipmapLevel = view->first_level, seen.lastMipmapLevel = view->last_level;
+      seen.firstLayer = view->first_layer, seen.lastLayer = view->last_layer;
+    }
+    *object = device.add_texture(cudart::texture_of(device, as_runtime(*resource),
+                                                    as_runtime(device, *resource, *texture),
+                                                    view == nullptr ? nullptr : &seen));
+    objects()[*object] = {*resource, *texture,
+                          view == nullptr ? std::nullopt : std::optional<ViewDescriptor>(*view)};
   });
 }
 GPUSIM_DRIVER cuTexObjectDestroy(unsigned long long object) {
@@ -408,11 +468,17 @@ GPUSIM_DRIVER cuTexObjectGetTextureDesc(TextureDescriptor* texture, unsigned lon
     *texture = described(object).texture;
   });
 }
+GPUSIM_DRIVER cuTexObjectGetResourceViewDesc(ViewDescriptor* view, unsigned long long object) {
+  return call([&](Device&) {
+    require(view != nullptr && described(object).view.has_value());
+    *view = *described(object).view;
+  });
+}
 GPUSIM_DRIVER cuSurfObjectCreate(unsigned long long* object, const ResourceDescriptor* resource) {
   return call([&](Device& device) {
     require(object != nullptr && resource != nullptr && resource->flags == 0);
     *object = device.add_texture(cudart::surface_of(device, as_runtime(*resource)));
-    objects()[*object] = {*resource, {}};
+    objects()[*object] = {*resource, {}, std::nullopt};
   });
 }
 GPUSIM_DRIVER cuSurfObjectDestroy(unsigned long long object) { return cuTexObjectDestroy(object); }

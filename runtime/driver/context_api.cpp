@@ -234,6 +234,19 @@ GPUSIM_DRIVER cuCtxGetLimit(size_t* value, int limit) {
 }
 GPUSIM_DRIVER cuCtxSetCacheConfig(int) { return 0; }
 GPUSIM_DRIVER cuCtxSetSharedMemConfig(int) { return 0; }
+GPUSIM_DRIVER cuCtxGetCacheConfig(int* config) {
+  if (config == nullptr) return 1;
+  *config = 0;  // CU_FUNC_CACHE_PREFER_NONE
+  return 0;
+}
+GPUSIM_DRIVER cuCtxGetSharedMemConfig(int* config) {
+  constexpr int kFourBytes = 1;
+  if (config == nullptr) return 1;
+  *config = kFourBytes;
+  return 0;
+}
+GPUSIM_DRIVER cuCtxResetPersistingL2Cache() { return 0; }
+GPUSIM_DRIVER cuCtxSetFlags(unsigned) { return 0; }
 GPUSIM_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;

@@ -35,6 +35,9 @@ void forget_references(const Module& module);
 /// CUDA_MEMCPY3D, and what it asks for; throws for what cannot be.
 struct Copy3d;
 [[nodiscard]] Copy described_copy(Device& device, const Copy3d& p);
+/// As graph nodes keep it, and back.
+[[nodiscard]] cudaMemcpy3DParms as_runtime(const Device& device, const Copy3d& p);
+[[nodiscard]] Copy3d as_driver(const Device& device, const cudaMemcpy3DParms& p);
 [[nodiscard]] inline Kernel& kernel_of(CUfunction handle) {
   require(handle != nullptr, Code::kInvalidResourceHandle);
   return *handle;

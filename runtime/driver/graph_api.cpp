@@ -227,12 +227,22 @@ GPUSIM_DRIVER cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgra
                           [&](Device& device, cudart::Graph&, cudart::Node& n) {
                             require(p != nullptr);
                             n.copy = described_copy(device, *p);
+                            n.copy_parameters = as_runtime(device, *p);
                           });
 }
 GPUSIM_DRIVER cuGraphMemcpyNodeSetParams(CUgraphNode node, const Copy3d* p) {
   return call([&](Device& device) {
     require(p != nullptr);
-    of_type(cudart::node_of(node), cudart::Node::Type::kCopy).copy = described_copy(device, *p);
+    cudart::Node& n = of_type(cudart::node_of(node), cudart::Node::Type::kCopy);
+    n.copy = described_copy(device, *p);
+    n.copy_parameters = as_runtime(device, *p);
+  });
+}
+GPUSIM_DRIVER cuGraphMemcpyNodeGetParams(CUgraphNode node, Copy3d* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    const cudart::Node& n = of_type(cudart::node_of(node), cudart::Node::Type::kCopy);
+    *p = as_driver(device, cudart::copy_parameters_of(n));
   });
 }
 GPUSIM_DRIVER cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node, const Copy3d* p,

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +87,9 @@ int cuMemcpyBatchAsync(const CUdeviceptr*, const CUdeviceptr*, const size_t*, si
                        const size_t*, size_t, size_t*, cudaStream_t);
 int cuMemcpyBatchAsync_v2(const CUdeviceptr*, const CUdeviceptr*, const size_t*, size_t, const void*,
                           const size_t*, size_t, cudaStream_t);
+int cuGraphMemcpyNodeGetParams(cudaGraphNode_t, void*);
+int cuGraphMemcpyNodeSetParams(cudaGraphNode_t, const void*);
+int cuStreamBatchMemOp_v2(cudaStream_t, unsigned, void*, unsigned);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cuLaunchKernel_ptsz(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                         cudaStream_t, void**, void**);
@@ -97,6 +101,27 @@ int cuProfilerInitialize(const char*, const char*, int);
 
 namespace gpusim::runtime {
 namespace {
+
+/// CUstreamBatchMemOpParams and CUDA_MEMCPY3D, as cuda.h lays them out.
+struct MemoryOperation {
+  int kind;
+  CUdeviceptr address;
+  uint64_t value;
+  unsigned flags;
+  uint64_t rest[2] = {};
+};
+struct Copy3d {
+  struct End {
+    size_t x, y, z, level;
+    int type;
+    const void* host;
+    CUdeviceptr device;
+    cudaArray_t array;
+    void* reserved;
+    size_t pitch, height;
+  } from, to;
+  size_t width, height, depth;
+};
 
 /// p[0] += v.
 const char* const kAdd = R"(.version 7.0
@@ -251,6 +276,53 @@ TEST_F(DriverWork, AStreamWritesAndWaitsForValues) {
   EXPECT_EQ(*reinterpret_cast<uint32_t*>(word_), 108u);
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_ + 2, 0, kEqual), error(Code::kInvalidValue));
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 0, 9), error(Code::kInvalidValue));
+}
+
+TEST_F(DriverWork, ABatchWritesAndWaitsInOrder) {
+  constexpr int kWait32 = 1, kWrite32 = 2, kFlush = 3, kWait64 = 4, kWrite64 = 5, kBarrier = 6;
+  constexpr unsigned kEqual = 1;
+  const uint64_t wide = (uint64_t{5} << 32) + 7;
+  std::vector<MemoryOperation> batch{{kWrite64, word_, wide, 0},     {kBarrier, 0, 0, 0},
+                                     {kWait64, word_, wide, kEqual}, {kFlush, 0, 0, 0},
+                                     {kWrite32, word_, 9, 0},        {kWait32, word_, 9, kEqual}};
+  const auto count = static_cast<unsigned>(batch.size());
+  ASSERT_EQ(cuStreamBatchMemOp_v2(stream_, count, batch.data(), 0), 0);
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), (uint64_t{5} << 32) + 9);
+  // One of an unknown kind: nothing is done.
+  batch[0].value = 1;
+  batch[5].kind = 7;
+  EXPECT_EQ(cuStreamBatchMemOp_v2(stream_, count, batch.data(), 0), error(Code::kInvalidValue));
+  ASSERT_EQ(cuStreamSynchronize(stream_), 0);
+  EXPECT_EQ(value(), (uint64_t{5} << 32) + 9);
+  EXPECT_EQ(cuStreamBatchMemOp_v2(stream_, 0, nullptr, 1), error(Code::kInvalidValue));
+}
+
+TEST_F(DriverWork, ACopyNodeTellsWhatItWasGiven) {
+  constexpr int kHost = 1, kDevice = 2;
+  std::array<std::byte, 64> out{};
+  Copy3d p{};
+  p.from.type = kDevice, p.from.device = word_, p.from.pitch = 4;
+  p.to.type = kHost, p.to.host = out.data(), p.to.pitch = 16, p.to.x = 4;
+  p.width = 4, p.height = 2, p.depth = 1;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), 0);
+  ASSERT_EQ(cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &p, nullptr), 0);
+  Copy3d back{};
+  ASSERT_EQ(cuGraphMemcpyNodeGetParams(node, &back), 0);
+  EXPECT_EQ(back.from.type, kDevice);
+  EXPECT_EQ(back.from.device, word_);
+  EXPECT_EQ(back.from.pitch, 4u);
+  EXPECT_EQ(back.to.type, kHost);
+  EXPECT_EQ(back.to.host, out.data());
+  EXPECT_EQ(back.to.x, 4u);
+  EXPECT_EQ(back.to.pitch, 16u);
+  EXPECT_EQ(back.width, 4u);
+  EXPECT_EQ(back.height, 2u);
+  EXPECT_EQ(cuGraphMemcpyNodeSetParams(node, &back), 0) << "it may be given back";
+  EXPECT_EQ(cuGraphMemcpyNodeGetParams(node, nullptr), error(Code::kInvalidValue));
+  EXPECT_EQ(cuGraphDestroy(graph), 0);
 }
 
 TEST_F(DriverWork, ANullStreamIsTheThreadsForProgramsThatSayPerThread) {

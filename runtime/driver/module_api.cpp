@@ -340,4 +340,16 @@ GPUSIM_DRIVER cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction
   });
 }
 
+GPUSIM_DRIVER cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction f,
+                                                        size_t (*shared_of)(int), size_t shared, int limit,
+                                                        unsigned) {
+  return cuOccupancyMaxPotentialBlockSize(grid, block, f, shared_of, shared, limit);
+}
+GPUSIM_DRIVER cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction f, int blocks, int threads) {
+  return call([&](Device& device) {
+    require(bytes != nullptr && blocks > 0 && threads > 0);
+    *bytes = device.available_shared(kernel_of(f), static_cast<uint32_t>(threads), blocks);
+  });
+}
+
 }  // namespace gpusim::runtime::driver

@@ -5,12 +5,16 @@
 #include <cstdlib>
 #include <string>
 
+#include "runtime/device/error.h"
+
 extern "C" {
 int cuInit(unsigned);
 int cuModuleLoadData(void**, const void*);
 int cuModuleGetFunction(void**, void*, const char*);
 int cuFuncGetAttribute(int*, int, void*);
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, void*, int, size_t);
+int cuOccupancyAvailableDynamicSMemPerBlock(size_t*, void*, int, int);
+int cuOccupancyMaxPotentialBlockSizeWithFlags(int*, int*, void*, size_t (*)(int), size_t, int, unsigned);
 int cuOccupancyMaxPotentialBlockSize(int*, int*, void*, size_t (*)(int), size_t, int);
 }
 
@@ -53,6 +57,20 @@ TEST(Occupancy, QuestionsLeaveTheKernelAsItIs) {
   EXPECT_EQ(after, registers);
   ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, function, 256, 0), 0);
   EXPECT_EQ(value, of_256);
+  // As much shared memory as leaves room for so many blocks.
+  size_t bytes = 0;
+  ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, of_256, 256), 0);
+  EXPECT_EQ(bytes, size_t{96 * 1024} / static_cast<size_t>(of_256) / 256 * 256);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, function, 256, bytes), 0);
+  EXPECT_EQ(value, of_256);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, function, 256, bytes + 256), 0);
+  EXPECT_LT(value, of_256);
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, 0, 256),
+            static_cast<int>(Code::kInvalidValue));
+  int same_grid = 0, same_block = 0;
+  ASSERT_EQ(cuOccupancyMaxPotentialBlockSizeWithFlags(&same_grid, &same_block, function, nullptr, 0, 0, 0),
+            0);
+  EXPECT_EQ(same_block, block);
 }
 
 }  // namespace

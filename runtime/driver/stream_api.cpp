@@ -119,6 +119,51 @@ GPUSIM_VALUE(cuStreamWriteValue64, uint64_t, write_value)
 GPUSIM_VALUE(cuStreamWaitValue32, uint32_t, wait_value)
 GPUSIM_VALUE(cuStreamWaitValue64, uint64_t, wait_value)
 
+namespace {
+
+/// CUstreamBatchMemOpParams: all kinds begin with their number.
+struct MemoryOperation {
+  enum Kind : int { kWait32 = 1, kWrite32 = 2, kFlush = 3, kWait64 = 4, kWrite64 = 5, kBarrier = 6 };
+  int kind;
+  CUdeviceptr address;
+  uint64_t value;
+  unsigned flags;
+  CUdeviceptr alias;
+  uint64_t rest[1];
+};
+static_assert(sizeof(MemoryOperation) == 48);
+
+CUresult batch(CUstream stream, unsigned count, const MemoryOperation* operations, unsigned flags,
+               cudart::Default null) {
+  constexpr unsigned kMost = 256;
+  if (flags != 0 || count > kMost || (operations == nullptr && count != 0))
+    return static_cast<int>(Code::kInvalidValue);
+  const auto known = [](const MemoryOperation& o) {
+    return o.kind >= MemoryOperation::kWait32 && o.kind <= MemoryOperation::kBarrier;
+  };
+  if (!std::all_of(operations, operations + count, known)) return static_cast<int>(Code::kInvalidValue);
+  for (const MemoryOperation* o = operations; o != operations + count; ++o) {
+    const auto value = static_cast<uint32_t>(o->value);
+    CUresult error = 0;  // a flush and a barrier: what is written is there, and in order
+    if (o->kind == MemoryOperation::kWait32) error = wait_value(stream, o->address, value, o->flags, null);
+    if (o->kind == MemoryOperation::kWait64) error = wait_value(stream, o->address, o->value, o->flags, null);
+    if (o->kind == MemoryOperation::kWrite32) error = write_value(stream, o->address, value, o->flags, null);
+    if (o->kind == MemoryOperation::kWrite64)
+      error = write_value(stream, o->address, o->value, o->flags, null);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+}  // namespace
+#define GPUSIM_MEMORY_BATCH(name, null)                                                              \
+  GPUSIM_DRIVER name(CUstream stream, unsigned count, MemoryOperation* operations, unsigned flags) { \
+    return batch(stream, count, operations, flags, null);                                            \
+  }
+GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp, cudart::Default::kLegacy)
+GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2, cudart::Default::kLegacy)
+GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2_ptsz, cudart::Default::kThread)
+
 GPUSIM_DRIVER cuProfilerInitialize(const char*, const char*, int) { return 0; }
 GPUSIM_DRIVER cuProfilerStart() { return 0; }
 GPUSIM_DRIVER cuProfilerStop() { return 0; }
