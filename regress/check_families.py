@@ -113,9 +113,43 @@ def check_timer(gpusim: Gpusim, mode: str) -> None:
     require_equal("passed", npy(gpusim.scratch / "out.npy", "I"), [3] * 64)
 
 
+def check_bulk(gpusim: Gpusim, mode: str) -> None:
+    """Bulk copies bring tiles and rows, and add up; more asynchronous copies are issued than there is room for."""
+    blocks, tiles, tile = 3, 5, 1024
+    run(gpusim, "bulk", "h200.cfg", "--kernel", "tiles_ahead", "--grid", f"{blocks}", "--block", "128", "--arg",
+        f"f32[{tile * tiles * blocks}]=iota(0,1)", "--arg", f"f32[{128 * blocks}]", "--arg", f"{tiles}", "--dump", "arg1=out.npy",
+        *MODES[mode])
+    require_equal("sums", npy(gpusim.scratch / "out.npy", "f"),
+                  [float(sum((block * tiles + k) * tile + tile - 1 - i for k in range(tiles) for i in range(t, tile, 128)))
+                   for block in range(blocks) for t in range(128)])
+    run(gpusim, "bulk", "h200.cfg", "--kernel", "add_up", "--grid", "6", "--block", "256", "--arg", "s32[1536]=iota(1,1)", "--arg",
+        "s32[256]", "--dump", "arg1=out.npy", "--check", "memory,init", *MODES[mode])
+    require_equal("totals", npy(gpusim.scratch / "out.npy", "i"), [sum(256 * b + t + 1 for b in range(6)) for t in range(256)])
+    run(gpusim, "bulk", "h200.cfg", "--kernel", "send_rows", "--grid", "8", "--block", "128", "--arg", "s32[1024]=iota(0,1)",
+        "--arg", "s32[1024]", "--dump", "arg1=out.npy", "--check", "memory,race,init,sync", *MODES[mode])
+    require_equal("rows", npy(gpusim.scratch / "out.npy", "i"),
+                  [128 * (b // 4 * 4 + (b + 3) % 4) + t for b in range(8) for t in range(128)])
+    run(gpusim, "bulk", "h200.cfg", "--kernel", "many_copies", "--grid", "2", "--block", "1024", "--arg", "s32[24576]=iota(0,1)",
+        "--arg", "s32[2048]", "--dump", "arg1=out.npy", *MODES[mode])
+    require_equal("many", npy(gpusim.scratch / "out.npy", "i"),
+                  [sum((12 * b + i) * 1024 + 1023 - t for i in range(12)) for b in range(2) for t in range(1024)])
+
+
+def check_bulk_overlap(gpusim: Gpusim) -> None:
+    """A tile that is asked for a round ahead is there when it is needed."""
+    cycles = {}
+    for kernel in ("tiles_ahead", "tiles_late"):
+        ptx = gpusim.source / "regress" / "families" / "bulk.ptx"
+        report = gpusim.run("--config", gpusim.source / "configs" / "h200.cfg", ptx, "--kernel", kernel, "--grid", "1", "--block",
+                            "128", "--arg", "f32[16384]=iota(0,1)", "--arg", "f32[128]", "--arg", "16", "--out", "none",
+                            "--json").require_code(0).json()
+        cycles[kernel] = report["kernels"][0]["cycles"]
+    require(cycles["tiles_ahead"] < 0.9 * cycles["tiles_late"], f"{cycles}")
+
+
 CHECKS = {"copies": check_copies, "barriers": check_barriers, "surfaces": check_surfaces,
-          "timer": check_timer}
+          "timer": check_timer, "bulk": check_bulk}
 FAMILY_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     f"{name}_{mode}": lambda gpusim, check=check, mode=mode: check(gpusim, mode)
     for name, check in CHECKS.items() for mode in MODES
-} | {"overlap": check_overlap}
+} | {"overlap": check_overlap, "bulk_overlap": check_bulk_overlap}
