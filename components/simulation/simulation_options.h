@@ -62,8 +62,8 @@ struct SimulationOptions {
   std::function<void(TlmMemory&)> attach_memory;
   TraceStep trace;      ///< with `functional`: called for what each warp does, in its order
   CheckOptions checks;  ///< what to look for besides running
-  isa::LoweringLevel lowering = isa::LoweringLevel::kSchedule;  ///< as the program gpusim does by default
-  std::string out;               ///< HDF5 file; empty: none
+  isa::LoweringLevel lowering = isa::LoweringLevel::kSchedule;  ///< that of the program gpusim
+  std::string out;                                              ///< HDF5 file; empty: none
   bool keep_other_runs = false;  ///< a file of another machine or program at `out` is refused, not replaced
   bool keep_kernel_results =
       false;  ///< LiveRun: results of all kernels to the end, even if nothing is recorded

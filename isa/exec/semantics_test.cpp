@@ -65,6 +65,7 @@ TEST(SemanticTable, LevelsHaveTheSameRowsWithoutDuplicates) {
   for (size_t i = 1; i < base.size(); ++i) EXPECT_LT(base[i - 1].key, base[i].key) << "the same form twice";
   for (const SimdLevel level : {SimdLevel::kAvx2, SimdLevel::kAvx512}) {
     const auto rows = all_forms(level);
+    if (rows.empty()) continue;  // GPUSIM_SIMD_SETS leaves it out
     ASSERT_EQ(rows.size(), base.size());
     for (size_t i = 0; i < rows.size(); ++i) {
       EXPECT_EQ(rows[i].key, base[i].key);
