@@ -197,8 +197,8 @@ struct Function {
   uint32_t max_cluster = 0;          ///< .maxclusterrank: blocks of a cluster; 0: not given
   bool explicit_cluster = false;     ///< .explicitcluster: the launch or the kernel gives a size
   bool blocks_are_clusters = false;  ///< .blocksareclusters: the launch's grid counts clusters
-  uint32_t maxnreg = 0;       ///< most registers of a thread; 0: not given
-  uint32_t minnctapersm = 0;  ///< blocks that an SM has to hold at a time; 0: not given
+  uint32_t maxnreg = 0;              ///< most registers of a thread; 0: not given
+  uint32_t minnctapersm = 0;         ///< blocks that an SM has to hold at a time; 0: not given
   SourceLoc loc;
   std::vector<RegisterId> param_registers;  ///< .func with .reg parameters: the register of each parameter
   std::vector<RegisterId> return_registers;
