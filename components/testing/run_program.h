@@ -25,7 +25,8 @@ inline SimulationOptions program(const std::string& ptx, const std::string& laun
   o.ptx_text = ptx;
   o.launch = core::parse_launch(launch, "test.toml", {}, 1, false);
   o.direct_driver = true;
-  o.lowering = isa::LoweringLevel::kClean;  // operations in the order of the text: tests count cycles between them
+  o.lowering =
+      isa::LoweringLevel::kClean;  // operations in the order of the text: tests count cycles between them
   return o;
 }
 
