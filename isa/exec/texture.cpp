@@ -416,10 +416,9 @@ void add_level(const Texture& texture, const TextureLevel& level, const TextureF
 /// The level that is asked for, with the texture's bias and within its bounds.
 double wanted_level(const Texture& texture, const TextureFetch& f) {
   const double last = static_cast<double>(texture.levels.size() - 1);
-  double level = std::isnan(f.level) ? 0 : f.level;
-  level =
-      std::min<double>(std::max<double>(level + texture.level_bias, texture.least_level), texture.most_level);
-  return std::clamp(level, 0.0, last);
+  const double biased = f.level + texture.level_bias, level = std::isnan(biased) ? 0 : biased;
+  return std::clamp(std::min<double>(std::max<double>(level, texture.least_level), texture.most_level), 0.0,
+                    last);
 }
 
 }  // namespace

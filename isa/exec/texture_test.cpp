@@ -252,6 +252,9 @@ TEST_F(Mipmapped, BiasAndBounds) {
   t_.least_level = 0.5, t_.most_level = 1.5;
   EXPECT_EQ(at(0), 15);
   EXPECT_EQ(at(2), 25);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  t_.least_level = t_.most_level = t_.level_bias = nan;
+  EXPECT_EQ(at(0.7), 10) << "what is no number counts as 0";
 }
 
 TEST_F(Mipmapped, GradientsSayTheLevel) {
