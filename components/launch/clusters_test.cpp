@@ -158,6 +158,7 @@ SimulationOptions cluster_options(const std::string& launch, const std::vector<s
   o.ptx_text = kClusterProgram;
   o.launch = core::parse_launch(launch, "test.toml", {}, 1, false);
   o.direct_driver = true;
+  o.lowering = isa::LoweringLevel::kClean;  // so that what is timed stands where the text has it
   return o;
 }
 
