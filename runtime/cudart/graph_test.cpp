@@ -23,6 +23,9 @@ struct UpdateResult {
 };
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, UpdateResult*);
 cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, void*,
+                                     const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t, cudaMemcpy3DParms*);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
                                    const cudaKernelNodeParams*);
@@ -228,6 +231,25 @@ TEST_F(Cudart, CallsThatCannotBeCapturedInvalidateTheCapture) {
     EXPECT_EQ(cudaStreamEndCapture(stream, &none), error(Code::kStreamCaptureWrongThread));
   }).join();
   expect_valid();
+}
+
+TEST_F(Cudart, ACopyOfBytesIsAskedForAsOneOfThreeDimensions) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  void* device = nullptr;
+  std::vector<int> host(8);
+  ASSERT_EQ(cudaMalloc(&device, 32), 0);
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), 0);
+  ASSERT_EQ(
+      cudaGraphAddMemcpyNode1D(&node, graph, nullptr, 0, device, host.data(), 32, cudaMemcpyHostToDevice), 0);
+  cudaMemcpy3DParms p{};
+  ASSERT_EQ(cudaGraphMemcpyNodeGetParams(node, &p), 0);
+  EXPECT_EQ(p.srcPtr.ptr, host.data());
+  EXPECT_EQ(p.dstPtr.ptr, device);
+  EXPECT_EQ(p.extent.width, 32u);
+  EXPECT_EQ(p.extent.height * p.extent.depth, 1u);
+  EXPECT_EQ(p.kind, cudaMemcpyHostToDevice);
+  ASSERT_EQ(cudaGraphDestroy(graph), 0);
 }
 
 TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {

@@ -71,6 +71,11 @@ struct Sampling {
   float mipmap[3], border[4];
   int reserved[12];
 };
+struct View {
+  int format;
+  size_t width, height, depth;
+  unsigned first_level, last_level, first_layer, last_layer, reserved[16];
+};
 int cuInit(unsigned);
 int cuMemAlloc_v2(unsigned long long*, size_t);
 int cuMemFree_v2(unsigned long long);
@@ -122,6 +127,21 @@ const char* const kPtx = R"(.version 7.0
   st.global.u32 [%d3], %r4;
   ret;
 }
+.visible .entry read_layers(.param .u64 texture, .param .u64 out, .param .u32 width)
+{
+  .reg .b32 %r<10>; .reg .f32 %f<4>; .reg .b64 %d<4>;
+  ld.param.u64 %d1, [texture]; ld.param.u64 %d2, [out]; ld.param.u32 %r1, [width];
+  mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r8, %ctaid.x;
+  cvt.rn.f32.u32 %f1, %r2; cvt.rn.f32.u32 %f2, %r3;
+  add.f32 %f1, %f1, 0f3F000000; add.f32 %f2, %f2, 0f3F000000;
+  tex.a2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%d1, {%r8, %f1, %f2, %f2}];
+  mov.u32 %r9, %ntid.y;
+  mad.lo.u32 %r5, %r8, %r9, %r3;
+  mad.lo.u32 %r5, %r5, %r1, %r2;
+  mad.wide.u32 %d3, %r5, 4, %d2;
+  st.global.u32 [%d3], %r4;
+  ret;
+}
 .visible .entry shift(.param .u64 surface)
 {
   .reg .b32 %r<5>; .reg .b64 %d<2>;
@@ -169,13 +189,15 @@ class DriverArray : public ::testing::Test {
     EXPECT_EQ(cuModuleGetFunction(&made, module, name), 0);
     return made;
   }
-  /// What `read` finds at each of width x height texels.
-  static std::vector<uint32_t> texels(unsigned long long texture, unsigned width, unsigned height) {
+  /// What a kernel finds at each of width x height texels of each layer.
+  static std::vector<uint32_t> texels(unsigned long long texture, unsigned width, unsigned height,
+                                      unsigned layers = 1, const char* kernel = "read") {
     unsigned long long out = 0;
-    std::vector<uint32_t> values(size_t{width} * height);
+    std::vector<uint32_t> values(size_t{width} * height * layers);
     EXPECT_EQ(cuMemAlloc_v2(&out, 4 * values.size()), 0);
     void* arguments[] = {&texture, &out, &width};
-    EXPECT_EQ(cuLaunchKernel(function("read"), 1, 1, 1, width, height, 1, 0, nullptr, arguments, nullptr), 0);
+    EXPECT_EQ(
+        cuLaunchKernel(function(kernel), layers, 1, 1, width, height, 1, 0, nullptr, arguments, nullptr), 0);
     EXPECT_EQ(cuMemcpyDtoH_v2(values.data(), out, 4 * values.size()), 0);
     EXPECT_EQ(cuMemFree_v2(out), 0);
     return values;
@@ -308,6 +330,34 @@ TEST_F(DriverArray, BytesOfOneDimensionalArrays) {
   EXPECT_EQ(cuMemcpyHtoA_v2(flat, 0, values.data(), 32), kInvalidValue);  // it has two dimensions
   for (CUarray_st* made : {a, b, flat}) EXPECT_EQ(cuArrayDestroy(made), 0);
   EXPECT_EQ(cuMemFree_v2(memory), 0);
+}
+
+TEST_F(DriverArray, AViewShowsItsLayersAndFormat) {
+  constexpr unsigned kLayered = 1;
+  CUarray_st* layers = nullptr;
+  const Array3dDescriptor d{3, 2, 4, kU32, 1, kLayered};
+  ASSERT_EQ(cuArray3DCreate_v2(&layers, &d), 0);
+  const std::vector<uint32_t> values = numbers(24);
+  Copy3d c{};
+  c.from = {0, 0, 0, 0, kHost, values.data(), 0, nullptr, nullptr, 12, 2};
+  c.to = {0, 0, 0, 0, kArray, nullptr, 0, layers, nullptr, 0, 0};
+  c.width = 12, c.height = 2, c.depth = 4;
+  ASSERT_EQ(cuMemcpy3D_v2(&c), 0);
+  Resource resource{};
+  resource.array = layers;
+  Sampling sampling{};
+  sampling.address_mode[0] = sampling.address_mode[1] = 1;
+  sampling.flags = 1;
+  View view{};
+  view.width = 3, view.height = 2, view.depth = 4, view.first_layer = 1, view.last_layer = 2;
+  unsigned long long texture = 0;
+  ASSERT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, &view), 0);
+  EXPECT_EQ(texels(texture, 3, 2, 2, "read_layers"), std::vector(values.begin() + 6, values.begin() + 18));
+  constexpr int kFourBytes = 3;
+  view.format = kFourBytes;
+  ASSERT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, &view), 0);
+  EXPECT_EQ(texels(texture, 3, 2, 1, "read_layers")[0], 106u) << "the first of four bytes";
+  EXPECT_EQ(cuArrayDestroy(layers), 0);
 }
 
 TEST_F(DriverArray, TexturesPromoteIntegersUnlessToldNotTo) {
