@@ -72,6 +72,34 @@ END:
   barrier.cluster.arrive; barrier.cluster.wait;
   ret;
 }
+.visible .entry poll(.param .u64 out, .param .u32 steps)
+{
+  .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;
+  .shared .align 8 .b8 barrier[8];
+  mov.u32 %r1, barrier; mov.u32 %r2, %tid.x; setp.ne.u32 %p1, %r2, 0;
+  @!%p1 mbarrier.init.shared.b64 [%r1], 1;
+  bar.sync 0;
+  ld.param.u32 %r5, [steps]; mov.u32 %r6, 0;
+L:
+  mbarrier.test_wait.parity.shared.b64 %p3, [%r1], 0;
+  @%p3 add.u32 %r6, %r6, 1;
+  sub.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra L;
+  ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r6;
+  ret;
+}
+.visible .entry read(.param .u64 out, .param .u32 steps)
+{
+  .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;
+  .shared .align 8 .b8 word[8];
+  mov.u32 %r1, word; mov.u32 %r6, 0;
+  ld.param.u32 %r5, [steps];
+L:
+  ld.shared.u32 %r7, [%r1];
+  add.u32 %r6, %r6, %r7;
+  sub.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra L;
+  ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r6;
+  ret;
+}
 .visible .entry push(.param .u64 out, .param .u32 steps)
 {
   .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;
@@ -281,6 +309,17 @@ TEST(Clusters, RemoteLoadsAndBarriersTakeTheTimeOfTheirKeys) {
     return cycles_of_run(rotation(8, 4, 9), sets) - cycles_of_run(rotation(8, 4, 5), sets);
   };
   EXPECT_EQ(four_rounds({"block_clusters.barrier_latency=280"}) - four_rounds({}), 4 * 100);
+}
+
+TEST(Clusters, AskingAnMbarrierTakesTheTimeOfARead) {
+  // Of eight warps, so that what the shared memory takes shows and not a warp's latency.
+  const auto cycles = [](const char* kernel, uint32_t steps) {
+    return cycles_of_run(cluster_launch(kernel, "grid = 1\nblock = 256\n", fmt::format(", {}", steps)));
+  };
+  const double polls = cycles("poll", 100) - cycles("poll", 50);
+  const double reads = cycles("read", 100) - cycles("read", 50);
+  EXPECT_GT(reads, 50);
+  EXPECT_LT(polls, 2 * reads);
 }
 
 TEST(Clusters, StoresToAnotherSmTakeItsRate) {
