@@ -5,7 +5,7 @@ from the best of all, and how many of the points that it did not simulate lie in
 
 usage: guided_studies.py GPUSIM [STUDY ...] [--store FOLDER] [--share N] [--threads N] [--update]
 
---update writes the table to regress/guided_studies.csv, which docs/studies/guided.md shows. The whole of it
+--update writes the rows of these studies to regress/guided_studies.csv, which docs/studies/guided.md shows. The whole of it
 takes about a quarter of an hour on two free processors; --store keeps the points for the next time.
 """
 import argparse
@@ -67,7 +67,7 @@ def judge(gpusim, study, work, store, share, threads):
         model_error = group["guided"]["model_error"]
         yield {
             "study": study.stem, "workload": group["workload"], "points": len(points), "simulated": group["simulated"],
-            "best": f"{best:.6g}", "found": f"{found:.6g}", "found_above_percent": f"{100 * (found / best - 1):.2f}",
+            "best": f"{best:.6g}", "found": f"{found:.6g}", "found_above_percent": f"{max(0.0, 100 * (found / best - 1)):.2f}",
             "bars_hold_percent": f"{100 * held / len(left):.1f}",
             "mean_error_percent": f"{100 * sum(abs(value / true - 1) for true, value, _, _ in left) / len(left):.2f}",
             "model_error_percent": "-" if model_error is None or math.isnan(model_error) else f"{100 * model_error:.1f}",
@@ -93,10 +93,12 @@ def main():
                 table.append(row)
                 print("  ".join(f"{row[column]:>12}" for column in COLUMNS), flush=True)
     if arguments.update:
+        run_now = {row["study"] for row in table}
+        kept = [row for row in rows(TABLE) if row["study"] not in run_now]
         with open(TABLE, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(table)
+            writer.writerows(sorted([*kept, *table], key=lambda row: row["study"]))
     short = [r for r in table
              if float(r["found_above_percent"]) > MOST_ABOVE or float(r["bars_hold_percent"]) < LEAST_HELD]
     for row in short:
