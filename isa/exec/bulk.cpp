@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "isa/exec/async.h"
 #include "isa/exec/lane_bytes.h"
+#include "isa/exec/semantics/table.h"
 
 namespace gpusim::isa {
 
@@ -17,132 +17,6 @@ constexpr uint32_t kAlign = 16;  // addresses and sizes
 template <class T>
 T* lanes_of(const RowRef& ref, const WarpContext& ctx) {
   return reinterpret_cast<T*>(ctx.row(ref));
-}
-
-/// f16 (10 bits of fraction) and bf16 (7) as numbers and back, to the nearest even.
-struct HalfFormat {
-  int fraction, bias;
-  [[nodiscard]] int most() const { return 2 * bias + 1; }
-};
-constexpr HalfFormat kHalf{10, 15}, kBrainHalf{7, 127};
-constexpr uint16_t kHalfNan = 0x7fff;
-
-double half_value(const HalfFormat& format, uint16_t bits) {
-  const int exponent = bits >> format.fraction & format.most();
-  const int fraction = bits & ((1 << format.fraction) - 1);
-  double v = 0;
-  if (exponent == format.most())
-    v = fraction == 0 ? HUGE_VAL : std::nan("");
-  else
-    v = std::ldexp(exponent == 0 ? fraction : fraction + (1 << format.fraction),
-                   std::max(exponent, 1) - format.bias - format.fraction);
-  return (bits & 0x8000) != 0 ? -v : v;
-}
-
-uint16_t half_bits(const HalfFormat& format, double v) {
-  if (std::isnan(v)) return kHalfNan;
-  const uint16_t sign = std::signbit(v) ? 0x8000 : 0;
-  const auto infinite = static_cast<uint16_t>(format.most() << format.fraction);
-  v = std::abs(v);
-  if (std::isinf(v)) return sign | infinite;
-  int exponent = v == 0 ? 1 - format.bias : std::max(std::ilogb(v), 1 - format.bias);
-  // A normal value's hidden bit adds the last one to the exponent; so does what rounding carries.
-  const auto significand = static_cast<int64_t>(std::nearbyint(std::ldexp(v, format.fraction - exponent)));
-  exponent += format.bias - 1;
-  const int64_t bits = (int64_t{exponent} << format.fraction) + significand;
-  return sign | static_cast<uint16_t>(std::min<int64_t>(bits, infinite));
-}
-
-template <class T>
-T combined(AtomOp operation, T old, T value) {
-  switch (operation) {
-    case AtomOp::kMin:
-      return std::min(old, value);
-    case AtomOp::kMax:
-      return std::max(old, value);
-    default:
-      break;
-  }
-  if constexpr (std::is_unsigned_v<T>) {
-    switch (operation) {
-      case AtomOp::kInc:
-        return old >= value ? 0 : old + 1;
-      case AtomOp::kDec:
-        return old == 0 || old > value ? value : old - 1;
-      case AtomOp::kAnd:
-        return old & value;
-      case AtomOp::kOr:
-        return old | value;
-      case AtomOp::kXor:
-        return old ^ value;
-      default:
-        return old + value;
-    }
-  } else if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
-  } else {
-    return old + value;
-  }
-}
-
-template <class T>
-void combine_in(AtomOp operation, std::byte* to, const std::byte* from) {
-  T old, value;
-  std::memcpy(&old, to, sizeof old);
-  std::memcpy(&value, from, sizeof value);
-  old = combined(operation, old, value);
-  std::memcpy(to, &old, sizeof old);
-}
-
-/// add.f32 takes and gives zeros for denormals, and one NaN for all.
-void add_float(std::byte* to, const std::byte* from) {
-  float old, value;
-  std::memcpy(&old, to, sizeof old);
-  std::memcpy(&value, from, sizeof value);
-  const auto flushed = [](float v) {
-    return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
-  };
-  const float sum = flushed(flushed(old) + flushed(value));
-  constexpr uint32_t kNan = 0x7fffffff;
-  const uint32_t bits = std::isnan(sum) ? kNan : std::bit_cast<uint32_t>(sum);
-  std::memcpy(to, &bits, sizeof bits);
-}
-
-void combine_half(AtomOp operation, const HalfFormat& format, std::byte* to, const std::byte* from) {
-  uint16_t old = 0, value = 0;
-  std::memcpy(&old, to, sizeof old);
-  std::memcpy(&value, from, sizeof value);
-  const double a = half_value(format, old), b = half_value(format, value);
-  double result = a + b;
-  // The one that is a number, if there is just one.
-  if (operation == AtomOp::kMin) result = std::isnan(a) || b < a ? b : a;
-  if (operation == AtomOp::kMax) result = std::isnan(a) || b > a ? b : a;
-  old = half_bits(format, result);
-  std::memcpy(to, &old, sizeof old);
-}
-
-void combine(AtomOp operation, Type type, std::byte* to, const std::byte* from) {
-  switch (type) {
-    case Type::kU32:
-    case Type::kB32:
-      return combine_in<uint32_t>(operation, to, from);
-    case Type::kS32:
-      return combine_in<int32_t>(operation, to, from);
-    case Type::kU64:
-    case Type::kB64:
-      return combine_in<uint64_t>(operation, to, from);
-    case Type::kS64:
-      return combine_in<int64_t>(operation, to, from);
-    case Type::kF64:
-      return combine_in<double>(operation, to, from);
-    case Type::kF32:
-      return add_float(to, from);
-    case Type::kF16:
-      return combine_half(operation, kHalf, to, from);
-    default:
-      return combine_half(operation, kBrainHalf, to, from);
-  }
 }
 
 /// What a step reads of the registers of its lane.
@@ -177,8 +51,7 @@ void move(const Step& s, std::byte* to, const std::byte* from) {
   }
   const auto operation = static_cast<AtomOp>(s.op.imm >> kBulkOperation & 0xff);
   const auto type = static_cast<Type>(s.op.imm >> kBulkType & 0xff);
-  const auto size = static_cast<uint32_t>(type_bytes(type));
-  for (uint32_t at = 0; at < s.count; at += size) combine(operation, type, to + at, from + at);
+  find_reduction(type, operation)(to, from, s.count / static_cast<uint32_t>(type_bytes(type)));
 }
 
 /// Moves the piece; false if there was a fault.

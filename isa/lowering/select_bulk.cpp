@@ -3,6 +3,7 @@
 
 #include "isa/exec/async.h"
 #include "isa/exec/bulk.h"
+#include "isa/exec/semantics/table.h"
 #include "isa/lowering/select.h"
 #include "isa/ptx/unsupported_spellings.h"
 
@@ -62,6 +63,8 @@ void Selector::bulk_copy(Frame& frame, const Instruction& inst) {
   if (has("prefetch")) return emit_control(OpKind::kNop, OpClass::kNop);
   const std::vector<std::string_view> words = instruction_words(inst);
   const bool reduces = words[1] == "reduce";
+  if (reduces && find_reduction(type_of(inst), operation_of(inst)) == nullptr)
+    return unsupported(inst, "this reduction");
   const size_t source = reduces ? 5 : 4;  // cp.async.bulk.TO.FROM, cp.reduce.async.bulk.TO.FROM
   const bool from_global = words.size() > source && words[source] == "global";
   const bool to_global = !from_global && has("global"), multicast = has("multicast::cluster");

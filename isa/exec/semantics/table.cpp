@@ -24,6 +24,9 @@ namespace gpusim::isa {
   }
 // GPUSIM_HAS_...: the sets that this build has (isa/backend.cmake).
 GPUSIM_DECLARE_LEVEL(simd_base)
+namespace simd_base {
+ReduceFn reduction(Type type, AtomOp operation);
+}
 #if defined(GPUSIM_HAS_SIMD_AVX2)
 GPUSIM_DECLARE_LEVEL(simd_avx2)
 #endif
@@ -70,6 +73,8 @@ const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
 #undef GPUSIM_COLLECT_LEVEL
 
 }  // namespace
+
+ReduceFn find_reduction(Type type, AtomOp operation) { return simd_base::reduction(type, operation); }
 
 bool simd_supported(SimdLevel level) {
   const bool cpu_has_avx2 =

@@ -3,6 +3,7 @@
 // folder; each set has the same rows and gives the same bits. Lowering asks for a form once; nothing here is
 // on the hot path.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -78,6 +79,11 @@ struct SemanticRow {
   OpClass op_class = OpClass::kNop;
   uint8_t flops = 0;
 };
+
+/// Makes each of `count` elements at `to` what red makes of it in global memory with the one at `from`.
+using ReduceFn = void (*)(std::byte* to, const std::byte* from, uint32_t count);
+/// Of the elements that cp.reduce.async.bulk takes; nullptr: they have no such operation.
+[[nodiscard]] ReduceFn find_reduction(Type type, AtomOp operation);
 
 /// The row of `key` compiled for `level`; nullptr if there is none.
 [[nodiscard]] const SemanticRow* find_form(uint64_t key, SimdLevel level);
