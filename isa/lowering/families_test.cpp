@@ -1,5 +1,5 @@
-// Instructions whose spelling a table judges: matrices through mma, ldmatrix and its relatives, asynchronous
-// copies, mbarrier, surfaces, gathers, cubes. What they give is compared with plain computations on the host.
+// Instructions whose spelling a table judges: matrices through mma, ldmatrix and its relatives, surfaces,
+// gathers, cubes, video. What they give is compared with plain computations on the host.
 #include <fmt/format.h>
 
 #include <bit>
@@ -7,38 +7,13 @@
 #include <functional>
 #include <random>
 
-#include "isa/exec/async.h"
 #include "isa/exec/surface.h"
-#include "isa/tests/lowering_test_util.h"
+#include "isa/tests/family_kernels.h"
 
 namespace gpusim::isa {
 namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
-
-/// Runs `text` (a kernel of in, out) for one warp at every lowering level; 64 words of input and output per
-/// lane, which `input` fills. All levels must agree.
-std::vector<uint32_t> run_warp(const std::string& text, const std::vector<uint32_t>& input,
-                               uint32_t threads = 32) {
-  std::vector<uint32_t> first;
-  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
-    TestMemory memory;
-    std::vector<uint32_t> words = input;
-    words.resize(threads * 64ul);
-    const uint64_t in = memory.add_values(words), out = memory.add(threads * 64ul * 4);
-    const KernelImage image = lower_ok(text, level(l, 0, 90));
-    BlockRunner runner(image, memory, pack_params({in, out}), threads);
-    EXPECT_TRUE(runner.run(2'000'000).finished) << text;
-    const auto result = memory.read<uint32_t>(out, threads * 64ul);
-    if (first.empty()) first = result;
-    EXPECT_EQ(result, first) << "level " << static_cast<int>(l);
-  }
-  return first;
-}
-
-std::string kernel(std::string_view declarations, std::string_view body) {
-  return thread_kernel(declarations, body, "sm_90");
-}
 
 // --- mma ---
 
@@ -52,14 +27,6 @@ struct MmaCase {
   bool unsigned_a = false;  ///< where B is signed
 };
 
-uint16_t half_of(int v) {  // exact for small whole numbers
-  if (v == 0) return 0;
-  const auto magnitude = static_cast<unsigned>(std::abs(v));
-  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1;
-  const unsigned fraction = (magnitude << (10 - exponent)) & 0x3ff;
-  return static_cast<uint16_t>((v < 0 ? 0x8000u : 0u) | static_cast<unsigned>(exponent + 15) << 10 |
-                               fraction);
-}
 uint32_t element_bits(const MmaCase& c, int v) {
   if (c.integers) return static_cast<uint32_t>(v) & 0xff;
   if (c.bits == 32) return std::bit_cast<uint32_t>(static_cast<float>(v));
@@ -110,7 +77,7 @@ void check_mma(const MmaCase& c, int lowest, int highest) {
   const size_t sum_registers = c.half_sums ? 2 : 4;
   const char* const sum_type = c.half_sums || c.integers ? "b32" : "f32";
   const char* const s = c.half_sums || c.integers ? "s" : "fs";
-  const std::string text = kernel(
+  const std::string text = warp_kernel(
       ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .b32 %s<4>; .reg .f32 %fs<4>;",
       fmt::format("ld.global.v4.u32 {{%a0, %a1, %a2, %a3}}, [%in];\nld.global.v4.u32 {{%b0, %b1, %b2, %b3}}, "
                   "[%in+16];\n"
@@ -167,19 +134,21 @@ TEST(Mma, Tf32DropsTheLowBitsOfTheFraction) {
     input[64 * lane + 4] = lane % 4 == 0 ? std::bit_cast<uint32_t>(3.0f) : 0;
   }
   const std::vector<uint32_t> out = run_warp(
-      kernel(".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %s<4>;",
-             "ld.global.v2.u32 {%a0, %a1}, [%in];\nld.global.u32 %b0, [%in+16];\nmov.f32 %s0, 0f00000000;\n"
-             "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%s0, %s1, %s2, %s3}, {%a0, %a1}, {%b0}, "
-             "{%s0, %s0, %s0, %s0};\nst.global.f32 [%out], %s0;\nret;"),
+      warp_kernel(
+          ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %s<4>;",
+          "ld.global.v2.u32 {%a0, %a1}, [%in];\nld.global.u32 %b0, [%in+16];\nmov.f32 %s0, 0f00000000;\n"
+          "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%s0, %s1, %s2, %s3}, {%a0, %a1}, {%b0}, "
+          "{%s0, %s0, %s0, %s0};\nst.global.f32 [%out], %s0;\nret;"),
       input);
   EXPECT_EQ(std::bit_cast<float>(out[0]), 3.0f);
 }
 
 TEST(Mma, FormsThatAreNotSimulatedAreNamed) {
-  const std::string text = kernel(".reg .b32 %a<8>;",
-                                  "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%a0, %a1, %a2, %a3}, "
-                                  "{%a0, %a1, %a2, %a3}, {%a4, %a5}, "
-                                  "{%a0, %a1, %a2, %a3};\nret;");
+  const std::string text =
+      warp_kernel(".reg .b32 %a<8>;",
+                  "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%a0, %a1, %a2, %a3}, "
+                  "{%a0, %a1, %a2, %a3}, {%a4, %a5}, "
+                  "{%a0, %a1, %a2, %a3};\nret;");
   EXPECT_THAT(lower_error(text), testing::HasSubstr("not supported yet"));
 }
 
@@ -187,20 +156,13 @@ TEST(Mma, FormsThatAreNotSimulatedAreNamed) {
 
 /// 32 rows of eight halves: element j of row i is 8 i + j.
 std::string matrices_in_shared(const std::string& body) {
-  return kernel(
+  return warp_kernel(
       ".reg .b32 %r<20>; .reg .b64 %d<4>; .reg .b16 %h<4>; .shared .align 16 .b8 s[1024];",
       "mov.u32 %r10, s; shl.b32 %r11, %tid0, 4; add.u32 %r12, %r10, %r11;\n"
       "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; st.shared.v4.u32 [%r12], {%r0, %r1, %r2, %r3};\n"
       "bar.sync 0;\n" +
           body + "\nret;");
 }
-std::vector<uint32_t> numbered_rows() {
-  std::vector<uint32_t> input(32 * 64);
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    for (uint32_t w = 0; w < 4; ++w) input[64 * lane + w] = (8 * lane + 2 * w) | (8 * lane + 2 * w + 1) << 16;
-  return input;
-}
-
 TEST(MatrixMoves, LdmatrixGivesEachLaneItsPair) {
   for (const bool trans : {false, true}) {
     const std::vector<uint32_t> out =
@@ -248,262 +210,6 @@ TEST(MatrixMoves, MovmatrixTransposes) {
   }
 }
 
-// --- cp.async ---
-
-TEST(AsyncCopies, CopyAndFillWithZeros) {
-  std::vector<uint32_t> input(32 * 64);
-  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint32_t>(i * 2654435761u + 1);
-  const std::vector<uint32_t> out =
-      run_warp(kernel(".reg .b32 %r<20>; .reg .pred %p<2>; .shared .align 16 .b8 s[2048];",
-                      R"(mov.u32 %r10, s; mad.lo.u32 %r10, %tid0, 64, %r10;
-                and.b32 %r1, %tid0, 15; setp.gt.u32 %p0, %tid0, 15;
-                cp.async.ca.shared.global [%r10], [%in+16], 16;
-                cp.async.cg.shared.global.L2::128B [%r10+16], [%in], 16, %r1;
-                cp.async.ca.shared.global [%r10+32], [%in+4], 4;
-                cp.async.ca.shared.global [%r10+40], [%in+8], 8, %p0;
-                cp.async.commit_group; cp.async.wait_group 0; cp.async.wait_all;
-                ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r10]; st.global.v4.u32 [%out], {%r2, %r3, %r4, %r5};
-                ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r10+16]; st.global.v4.u32 [%out+16], {%r2, %r3, %r4, %r5};
-                ld.shared.u32 %r2, [%r10+32]; ld.shared.v2.u32 {%r3, %r4}, [%r10+40];
-                st.global.u32 [%out+32], %r2; st.global.v2.u32 [%out+40], {%r3, %r4}; ret;)"),
-               input);
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    const uint32_t* in = &input[64 * lane];
-    const uint32_t* got = &out[64 * lane];
-    for (uint32_t w = 0; w < 4; ++w) {
-      EXPECT_EQ(got[w], in[4 + w]);
-      const uint32_t bytes = lane % 16, kept = bytes <= 4 * w ? 0 : std::min(bytes - 4 * w, 4u);
-      EXPECT_EQ(got[4 + w], kept == 4 ? in[w] : in[w] & ((1u << (8 * kept)) - 1)) << lane << " " << w;
-    }
-    EXPECT_EQ(got[8], in[1]);
-    EXPECT_EQ(got[10], lane > 15 ? 0 : in[2]) << "where the predicate holds the source is ignored";
-    EXPECT_EQ(got[11], lane > 15 ? 0 : in[3]);
-  }
-}
-
-TEST(AsyncCopies, FaultsNameTheAddress) {
-  const std::string text =
-      kernel(".reg .b32 %r<4>; .shared .align 16 .b8 s[64];",
-             "mov.u32 %r0, s; cp.async.ca.shared.global [%r0], [%in+1048576], 16; cp.async.wait_all; ret;");
-  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean, 0, 90)), 32);
-  EXPECT_EQ(o.result.fault, FaultKind::kOutOfBounds);
-}
-
-TEST(AsyncCopies, ArriveAtAnMbarrier) {
-  const std::vector<uint32_t> out =
-      run_warp(kernel(".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>; .shared .align 16 .b8 s[512]; "
-                      ".shared .align 8 .b64 b;",
-                      R"(mov.u32 %r0, b; mov.u32 %r1, s; mad.lo.u32 %r1, %tid0, 16, %r1; mov.u32 %r7, 0;
-                setp.eq.u32 %p0, %tid0, 0; @%p0 mbarrier.init.shared.b64 [%r0], 64; bar.sync 0;
-                cp.async.ca.shared.global [%r1], [%in], 16;
-                cp.async.mbarrier.arrive.shared.b64 [%r0];           // adds itself: no change
-                mbarrier.arrive.shared.b64 _, [%r0]; bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 1;
-                cp.async.mbarrier.arrive.noinc.shared.b64 [%r0]; bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 2;
-                ld.shared.u32 %r2, [%r1+12]; st.global.v2.u32 [%out], {%r7, %r2}; ret;)"),
-               numbered_rows());
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    EXPECT_EQ(out[64ul * lane], 2u) << "32 arrivals of the threads, and 32 of their copies";
-    EXPECT_EQ(out[64 * lane + 1], numbered_rows()[64 * lane + 3]);
-  }
-}
-
-// --- bulk copies ---
-
-TEST(BulkCopies, ComeInAreCountedByAnMbarrierAndGoOutInGroups) {
-  // Each of the first lanes copies as many bytes as its part has, to the block's memory and from there.
-  const std::vector<uint32_t> input = numbered_rows();
-  const std::vector<uint32_t> out =
-      run_warp(kernel(".reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>; .shared .align 128 .b8 s[4608]; "
-                      ".shared .align 8 .b64 b;",
-                      R"(mov.u32 %r0, b; mov.u32 %r1, s; mov.u32 %r7, 0;
-                setp.eq.u32 %p0, %tid0, 0; setp.lt.u32 %p1, %tid0, 2;
-                @%p0 mbarrier.init.shared.b64 [%r0], 1;
-                @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r0], 4112;
-                bar.sync 0;
-                mad.lo.u32 %r2, %tid0, 4096, %r1; selp.u32 %r3, 4096, 16, %p0;
-                mov.u64 %d0, %in; setp.eq.u32 %p2, %tid0, 1; @%p2 sub.u64 %d0, %d0, 240;
-                @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d0], %r3, [%r0];
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p3, [%r0], 0; @%p3 or.b32 %r7, %r7, 1;
-                mad.lo.u32 %r4, %tid0, 128, %r1; ld.shared.u32 %r5, [%r4+4]; ld.shared.u32 %r6, [%r1+4100];
-                @%p0 st.shared.u32 [%r1+16], 77;
-                fence.proxy.async.shared::cta; bar.sync 0;
-                @%p0 cp.async.bulk.global.shared::cta.bulk_group [%out+64], [%r1+16], 32;
-                cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0;
-                cp.async.bulk.prefetch.L2.global [%in], 64;
-                st.global.v2.u32 [%out], {%r7, %r5}; st.global.u32 [%out+8], %r6; ret;)"),
-               input);
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    EXPECT_EQ(out[64 * lane], 1u) << "the bytes of both copies have come";
-    EXPECT_EQ(out[64 * lane + 1], input[32 * lane + 1]);
-    EXPECT_EQ(out[64 * lane + 2], input[4 + 1]) << "of the copy of 16 bytes behind the other";
-  }
-  EXPECT_EQ(out[16], 77u);
-  for (uint32_t w = 1; w < 8; ++w) EXPECT_EQ(out[16 + w], input[4 + w]) << w;
-}
-
-/// What cp.reduce.async.bulk leaves of `old` and `value`, a word each (halves are in the lower part).
-uint32_t reduced(const std::string& operation, uint32_t old, uint32_t value) {
-  std::vector<uint32_t> input(32 * 64);
-  input[0] = old, input[4] = value;
-  const std::string text = kernel(
-      ".reg .b32 %r<8>; .reg .pred %p<2>; .shared .align 16 .b8 s[16];",
-      fmt::format(
-          "mov.u32 %r0, s; setp.eq.u32 %p0, %tid0, 0; ld.global.v4.u32 {{%r1, %r2, %r3, %r4}}, [%in+16];\n"
-          "@%p0 st.shared.v4.u32 [%r0], {{%r1, %r2, %r3, %r4}};\n"
-          "ld.global.v4.u32 {{%r1, %r2, %r3, %r4}}, [%in];\n"
-          "@%p0 st.global.v4.u32 [%out], {{%r1, %r2, %r3, %r4}};\n"
-          "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group.{} [%out], [%r0], 16;\n"
-          "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;",
-          operation));
-  return run_warp(text, input)[0];
-}
-
-TEST(BulkCopies, Reduce) {
-  const auto bits = [](float v) { return std::bit_cast<uint32_t>(v); };
-  EXPECT_EQ(reduced("add.u32", 7, 0xffffffff), 6u);
-  EXPECT_EQ(reduced("add.s32", 7, 0xfffffff0), 0xfffffff7);
-  EXPECT_EQ(reduced("min.s32", 7, 0xfffffff0), 0xfffffff0);
-  EXPECT_EQ(reduced("max.u32", 7, 0xfffffff0), 0xfffffff0);
-  EXPECT_EQ(reduced("max.s32", 7, 0xfffffff0), 7u);
-  EXPECT_EQ(reduced("inc.u32", 7, 7), 0u);
-  EXPECT_EQ(reduced("inc.u32", 6, 7), 7u);
-  EXPECT_EQ(reduced("dec.u32", 0, 7), 7u);
-  EXPECT_EQ(reduced("dec.u32", 5, 7), 4u);
-  EXPECT_EQ(reduced("and.b32", 0xff0, 0x0ff), 0x0f0u);
-  EXPECT_EQ(reduced("or.b32", 0xff0, 0x0ff), 0xfffu);
-  EXPECT_EQ(reduced("xor.b32", 0xff0, 0x0ff), 0xf0fu);
-  EXPECT_EQ(reduced("add.u64", 0xffffffff, 1), 0u);
-  EXPECT_EQ(reduced("xor.b64", 5, 3), 6u);
-  EXPECT_EQ(reduced("add.f32", bits(1.5f), bits(2.25f)), bits(3.75f));
-  EXPECT_EQ(reduced("add.f32", 1, 1), 0u) << "denormals are zero";
-  EXPECT_EQ(reduced("add.noftz.f16", half_of(3), half_of(5)), half_of(8));
-  EXPECT_EQ(reduced("add.noftz.f16", 1, 1), 2u) << "denormals are kept";
-  EXPECT_EQ(reduced("add.noftz.f16", half_of(2048), half_of(1)), half_of(2048)) << "to the nearest even";
-  EXPECT_EQ(reduced("add.noftz.f16", 0x7bff, 0x7bff), 0x7c00u) << "infinity";
-  EXPECT_EQ(reduced("min.f16", half_of(3), half_of(-5)), half_of(-5));
-  EXPECT_EQ(reduced("max.bf16", bits(3) >> 16, bits(-5) >> 16), bits(3) >> 16);
-  EXPECT_EQ(reduced("max.bf16", bits(3) >> 16, 0x7fff), bits(3) >> 16) << "the number, not the NaN";
-  EXPECT_EQ(reduced("add.noftz.bf16", bits(256) >> 16, bits(1) >> 16), bits(256) >> 16);
-}
-
-TEST(BulkCopies, PoliciesOfTheCacheAreHints) {
-  const std::vector<uint32_t> out = run_warp(
-      kernel(".reg .b64 %d<4>; .reg .b32 %r<4>; .shared .align 16 .b8 s[16]; .shared .align 8 .b64 b;",
-             R"(createpolicy.fractional.L2::evict_last.b64 %d0, 1.0; mov.u32 %r0, s; mov.u32 %r1, b;
-                mbarrier.init.shared.b64 [%r1], 1;
-                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r0], [%in], 16, [%r1], %d0;
-                bar.sync 0; ld.shared.u32 %r2, [%r0+4]; st.global.u32 [%out], %r2; ret;)"),
-      numbered_rows());
-  EXPECT_EQ(out[0], numbered_rows()[64 * 31 + 1]) << "the last lane's";
-}
-
-TEST(BulkCopies, FaultsNameTheAddress) {
-  for (const char* copy : {"[%r0], [%in+1048576], 16", "[%r0], [%in], 24", "[%r0+8], [%in], 16",
-                           "[%r0], [%in+8], 16", "[%r0], [%in], 96"}) {
-    const std::string text = kernel(
-        ".reg .b32 %r<4>; .shared .align 16 .b8 s[64]; .shared .align 8 .b64 b;",
-        fmt::format("mov.u32 %r0, s; mov.u32 %r1, b; mbarrier.init.shared.b64 [%r1], 1;\n"
-                    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes {}, [%r1]; ret;",
-                    copy));
-    const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean, 0, 90)), 32);
-    const bool outside = std::string(copy).find("1048576") != std::string::npos ||
-                         std::string(copy).find("96") != std::string::npos;
-    EXPECT_EQ(o.result.fault, outside ? FaultKind::kOutOfBounds : FaultKind::kMisaligned) << copy;
-  }
-}
-
-TEST(BulkCopies, WithinTheBlockAndItsOwnMbarrier) {
-  const std::vector<uint32_t> out = run_warp(
-      kernel(".reg .b32 %r<20>; .reg .pred %p<8>; .shared .align 16 .b8 s[64]; .shared .align 16 .b8 t[64]; "
-             ".shared .align 8 .b64 b;",
-             R"(mov.u32 %r0, b; mov.u32 %r1, s; mov.u32 %r2, t; mov.u32 %r7, 0;
-                setp.eq.u32 %p0, %tid0, 0;
-                @%p0 mbarrier.init.shared.b64 [%r0], 1;
-                @%p0 st.shared.u32 [%r1], 5; @%p0 st.shared.u32 [%r2+32], 6;
-                @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r0], 28;
-                bar.sync 0;
-                @%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r1], 16, [%r0];
-                @%p0 st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r2+16], {8, 9}, [%r0];
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 1;
-                bar.sync 0;
-                @%p0 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r2+32], 7, [%r0];
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 2;
-                ld.shared.u32 %r3, [%r2]; ld.shared.v2.u32 {%r4, %r5}, [%r2+16]; ld.shared.u32 %r6, [%r2+32];
-                st.global.v4.u32 [%out], {%r7, %r3, %r4, %r5}; st.global.u32 [%out+16], %r6; ret;)"),
-      {});
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    EXPECT_EQ(out[64 * lane], 2u) << "24 of 28 bytes are not all";
-    EXPECT_EQ(out[64 * lane + 1], 5u);
-    EXPECT_EQ(out[64 * lane + 2], 8u);
-    EXPECT_EQ(out[64 * lane + 3], 9u);
-    EXPECT_EQ(out[64 * lane + 4], 13u);
-  }
-}
-
-// --- mbarrier ---
-
-TEST(Mbarriers, PackedStateKeepsItsParts) {
-  for (const int32_t bytes : {0, 1, -1, 1'000'000, -1'000'000}) {
-    const Mbarrier b{1'000'000, 77, bytes, true}, back = Mbarrier::unpacked(b.packed());
-    EXPECT_EQ(back.expected, b.expected);
-    EXPECT_EQ(back.pending, b.pending);
-    EXPECT_EQ(back.bytes, bytes);
-    EXPECT_TRUE(back.odd);
-  }
-}
-
-TEST(Mbarriers, PhasesEndWhenAllHaveArrived) {
-  const std::vector<uint32_t> out =
-      run_warp(kernel(".reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>; .shared .align 8 .b64 b;",
-                      R"(mov.u32 %r0, b; mov.u32 %r9, 0; setp.eq.u32 %p0, %tid0, 0;
-                @%p0 mbarrier.init.shared.b64 [%r0], 33;
-                bar.sync 0;
-                mbarrier.arrive.shared.b64 %d0, [%r0];
-                bar.sync 0;
-                mbarrier.test_wait.shared.b64 %p1, [%r0], %d0;          // 32 of 33: not yet
-                @%p1 or.b32 %r9, %r9, 1;
-                mbarrier.try_wait.parity.shared.b64 %p1, [%r0], 1;      // the phase before
-                @%p1 or.b32 %r9, %r9, 2;
-                mbarrier.pending_count.b64 %r2, %d0;
-                bar.sync 0;
-                @%p0 mbarrier.arrive.shared.b64 _, [%r0];
-                bar.sync 0;
-                mbarrier.test_wait.shared.b64 %p1, [%r0], %d0;          // over now
-                @%p1 or.b32 %r9, %r9, 4;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0;
-                @%p1 or.b32 %r9, %r9, 8;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;     // the current phase
-                @%p1 or.b32 %r9, %r9, 16;
-                bar.sync 0;
-                @%p0 mbarrier.arrive_drop.shared.b64 _, [%r0], 32;
-                @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r0], 100;
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;     // bytes are to come
-                @%p1 or.b32 %r9, %r9, 32;
-                bar.sync 0;
-                @%p0 mbarrier.complete_tx.shared::cta.relaxed.cta.b64 [%r0], 100;
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;
-                @%p1 or.b32 %r9, %r9, 64;
-                bar.sync 0;
-                @%p0 mbarrier.arrive.shared.b64 _, [%r0];               // one is left after the drop
-                bar.sync 0;
-                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0;
-                @%p1 or.b32 %r9, %r9, 128;
-                @%p0 mbarrier.inval.shared.b64 [%r0];
-                st.global.u32 [%out], %r9; st.global.u32 [%out+4], %r2; ret;)"),
-               {});
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    EXPECT_EQ(out[64 * lane], 2u + 4 + 8 + 64 + 128) << lane;
-    EXPECT_EQ(out[64 * lane + 1], 33 - lane) << "lanes arrive in ascending order";
-  }
-}
-
 // --- surfaces, gathers, cubes ---
 
 class TextureMemory : public TestMemory {
@@ -524,8 +230,8 @@ struct SurfaceRun {
 };
 SurfaceRun run_surface(const std::string& body, Texture texture, std::vector<std::byte> bytes) {
   const std::string text =
-      kernel(".reg .b64 %h; .reg .b64 %d<8>; .reg .b32 %r<20>; .reg .b16 %s<4>; .reg .f32 %f<20>;",
-             "mov.u64 %h, %in; sub.s64 %h, %h, %off; mov.u32 %r1, %tid0;\n" + body + "\nret;");
+      warp_kernel(".reg .b64 %h; .reg .b64 %d<8>; .reg .b32 %r<20>; .reg .b16 %s<4>; .reg .f32 %f<20>;",
+                  "mov.u64 %h, %in; sub.s64 %h, %h, %off; mov.u32 %r1, %tid0;\n" + body + "\nret;");
   SurfaceRun run;
   for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kSchedule}) {
     TextureMemory memory;
@@ -720,8 +426,8 @@ void check_video(const std::string& statement,
   std::vector<uint32_t> input(32 * 64);
   for (uint32_t& v : input) v = random() % 4 == 0 ? random() % 3 - 1 : static_cast<uint32_t>(random());
   const std::vector<uint32_t> out =
-      run_warp(kernel(".reg .b32 %r<8>;", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%in];\n" + statement +
-                                              "\nst.global.u32 [%out], %r0;\nret;"),
+      run_warp(warp_kernel(".reg .b32 %r<8>;", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%in];\n" + statement +
+                                                   "\nst.global.u32 [%out], %r0;\nret;"),
                input);
   for (size_t lane = 0; lane < 32; ++lane) {
     const uint32_t* in = &input[64 * lane];
@@ -793,7 +499,7 @@ TEST(Video, SimdOfBytesAndHalves) {
 TEST(Video, WhatIsNotSimulatedIsNamed) {
   for (const char* statement :
        {"vavrg4.u32.u32.u32 %r0, %r1, %r2, %r3;", "vadd4.u32.u32.u32 %r0, %r1.b7654, %r2, %r3;"})
-    EXPECT_THAT(lower_error(kernel(".reg .b32 %r<8>;", std::string(statement) + "\nret;")),
+    EXPECT_THAT(lower_error(warp_kernel(".reg .b32 %r<8>;", std::string(statement) + "\nret;")),
                 testing::HasSubstr("not supported yet"));
 }
 
@@ -803,8 +509,8 @@ TEST(Tf32, RoundsToTenBits) {
   const auto converted = [](const std::string& form, float v) {
     std::vector<uint32_t> input(32 * 64, std::bit_cast<uint32_t>(v));
     const std::vector<uint32_t> out = run_warp(
-        kernel(".reg .f32 %f<2>; .reg .b32 %r<2>;",
-               "ld.global.f32 %f0, [%in];\n" + form + " %r0, %f0;\nst.global.u32 [%out], %r0;\nret;"),
+        warp_kernel(".reg .f32 %f<2>; .reg .b32 %r<2>;",
+                    "ld.global.f32 %f0, [%in];\n" + form + " %r0, %f0;\nst.global.u32 [%out], %r0;\nret;"),
         input);
     return std::bit_cast<float>(out[0]);
   };
@@ -840,7 +546,7 @@ TEST(Tf32, WmmaMultipliesMatrices) {
       }
       const char* la = row_a ? "row" : "col";
       const char* lb = row_b ? "row" : "col";
-      const std::string text = kernel(
+      const std::string text = warp_kernel(
           ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %c<8>; .reg .b64 %d<4>;",
           fmt::format(
               "sub.s64 %d0, %in, %off; sub.s64 %d1, %out, %off;\n"
