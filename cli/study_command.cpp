@@ -35,9 +35,10 @@ struct StudyArguments {
   std::string file, out, store, on, part, objective;
   std::vector<std::string> configs, axes, params, sets, slurm;
   std::string launch;
-  unsigned threads = 0;     ///< 0: as many as there are processors
-  size_t tasks = 0;         ///< 0: one for each point, at most kMostTasks
-  size_t guided = 0;        ///< 0: all points are simulated
+  unsigned threads = 0;  ///< 0: as many as there are processors
+  size_t tasks = 0;      ///< 0: one for each point, at most kMostTasks
+  size_t guided = 0;     ///< 0: all points are simulated
+  uint64_t guided_seed = study::kGuidedSeed;
   uint64_t max_cycles = 0;  ///< 0: as the study says
   bool again = false, json = false, quiet = false, commands = false, maximise = false, force = false;
 };
@@ -280,7 +281,7 @@ study::Guided run_guided(const StudyArguments& a, const study::Study& study, con
     predictions.reset();
     if (r.status != PointResult::Status::kRefused) progress.done(r, false);
   };
-  return study::run_guided(study, points, a.guided, options, [&](size_t done, size_t all) {
+  return study::run_guided(study, points, a.guided, a.guided_seed, options, [&](size_t done, size_t all) {
     if (!predictions) predictions.emplace(all, "predictions", a.quiet);
     predictions->reached(done);
   });
@@ -513,13 +514,17 @@ void add_study_command(CLI::App& program, int& code) {
       ->needs(on);
   run->add_option("--part", a->part, "Only points I, I+N, I+2N, ... of the study, and no results: I/N")
       ->excludes(on);
-  run->add_option(
-         "--guided", a->guided,
-         "Simulate only so many points, chosen by what the analytical models predict, and predict the "
-         "others with error bars")
-      ->check(CLI::Range(3, 1'000'000))
-      ->excludes(on)
-      ->excludes("--part");
+  CLI::Option* guided =
+      run->add_option(
+             "--guided", a->guided,
+             "Simulate only so many points, chosen by what the analytical models predict, and predict the "
+             "others with error bars")
+          ->check(CLI::Range(3, 1'000'000))
+          ->excludes(on)
+          ->excludes("--part");
+  run->add_option("--guided-seed", a->guided_seed,
+                  "Of --guided: another number draws other points (default: 1)")
+      ->needs(guided);
   run->add_flag("--again", a->again, "Simulate points again that failed");
   run->add_flag("--quiet", a->quiet, "No progress");
   run->add_flag("--json", a->json, "Print what the results show as one JSON object");

@@ -251,7 +251,8 @@ void guided_lines(std::string& out, const GuidedGroup& g) {
     out += fmt::format("  no analytical model predicts the time here: {}\n", g.no_model);
   out += fmt::format(
       "  corrected by what was simulated: {} off at these points, each predicted from the others\n"
-      "  {:.0f} % of what is not simulated is to lie in the error bars, {:.1f} deviations wide\n",
+      "  {:.0f} % of what is not simulated is to lie in the error bars, {:.1f} times as wide as the expected "
+      "errors\n",
       percent(g.left_out_error), 100 * kErrorBars, g.width);
   constexpr size_t kFew = 20;
   if (g.simulated < kFew)

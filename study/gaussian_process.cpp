@@ -210,10 +210,8 @@ std::vector<LeftOut> leave_out(const Coordinates& where, const std::vector<size_
         known.push_back(values[i]);
       }
     const GaussianProcess process(where, std::move(others), std::move(known));
-    for (size_t i = part; i < rows.size(); i += parts) {
-      const double error = values[i] - process.mean(rows[i]);
-      all[i] = {error, error / process.deviation(rows[i])};
-    }
+    for (size_t i = part; i < rows.size(); i += parts)
+      all[i] = {values[i] - process.mean(rows[i]), process.deviation(rows[i])};
   }
   return all;
 }

@@ -63,8 +63,8 @@ class GaussianProcess {
 
 /// A given value against its prediction from the others, whose scales are chosen without it.
 struct LeftOut {
-  double error = 0;       ///< value - prediction
-  double deviations = 0;  ///< the same in standard deviations of the prediction
+  double error = 0;      ///< value - prediction
+  double deviation = 0;  ///< standard deviation of the prediction
 };
 /// Of each of the rows with at most kMostLeftOut parts left out in turn; empty if there are fewer than two.
 inline constexpr size_t kMostLeftOut = 40;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -17,6 +17,7 @@
 #include "study/gaussian_process.h"
 #include "study/predict_time.h"
 #include "study/result_tables.h"
+#include "study/spread_sample.h"
 
 namespace gpusim::study {
 
@@ -25,11 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kLeastSimulations = 3;  ///< of a group
-constexpr double kLeastWidth = 1.86;     ///< of error bars, in standard deviations
-/// Of the simulations of a group, this share is spread over the space. They tell how far predictions are off
-/// anywhere: those that are chosen for being good lie close together, where predicting is easy.
-constexpr double kSpread = 0.6;
-constexpr size_t kRounds = 6;  ///< in which simulations are chosen, of which the spread ones are so many
+/// Of the simulations of a group, this share comes first. All but one of them are drawn at random and tell
+/// how far predictions are off anywhere: those that are chosen for being good lie close together, where
+/// predicting is easy.
+constexpr double kFirst = 0.65;
+constexpr size_t kRounds = 6;  ///< a round of later simulations is at most this part of all
 
 /// What the analytical model says of a point.
 struct Prediction {
@@ -131,10 +132,13 @@ std::vector<double> places_on(const Axis& axis, bool& ordered) {
 class Explorer {
  public:
   Explorer(const Study& study, std::span<const Point> points, std::span<const Prediction> predictions,
-           std::vector<size_t> members, size_t simulations)
-      : study_(study), members_(std::move(members)), simulations_(std::min(simulations, members_.size())) {
+           std::vector<size_t> members, size_t simulations, uint64_t seed)
+      : study_(study),
+        members_(std::move(members)),
+        simulations_(std::min(simulations, members_.size())),
+        seed_(seed) {
     taken_.assign(members_.size(), 0);
-    is_spread_.assign(members_.size(), 0);
+    is_drawn_.assign(members_.size(), 0);
     values_.assign(members_.size(), kUnknown);
     for (const size_t i : members_) has_model_ &= predictions[i].seconds > 0;
     for (const size_t i : members_)
@@ -148,11 +152,9 @@ class Explorer {
   [[nodiscard]] std::vector<size_t> next() {
     std::vector<size_t> rows;
     if (spent_ == 0)
-      rows = spread(static_cast<size_t>(std::ceil(kSpread * static_cast<double>(simulations_))));
+      rows = first(static_cast<size_t>(std::ceil(kFirst * static_cast<double>(simulations_))));
     else if (spent_ < simulations_)
-      rows = informative(std::min(std::max<size_t>(simulations_ / kRounds, 1), simulations_ - spent_));
-    if (spent_ == 0)
-      for (const size_t row : rows) is_spread_[row] = 1;
+      rows = promising(std::min(std::max<size_t>(simulations_ / kRounds, 1), simulations_ - spent_));
     spent_ += rows.size();
     std::vector<size_t> chosen;
     for (const size_t row : rows) {
@@ -169,8 +171,8 @@ class Explorer {
 
  private:
   void place(std::span<const Point> points, std::span<const Prediction> predictions);
-  [[nodiscard]] std::vector<size_t> spread(size_t count) const;
-  [[nodiscard]] std::vector<size_t> informative(size_t count) const;
+  [[nodiscard]] std::vector<size_t> first(size_t count);
+  [[nodiscard]] std::vector<size_t> promising(size_t count) const;
   [[nodiscard]] double distance(size_t a, size_t b) const {
     double sum = 0;
     for (size_t d = 0; d < where_.dimensions; ++d)
@@ -198,7 +200,8 @@ class Explorer {
   const Study& study_;
   std::vector<size_t> members_;
   size_t simulations_, spent_ = 0;
-  std::vector<char> taken_, is_spread_;
+  uint64_t seed_;
+  std::vector<char> taken_, is_drawn_;
   std::vector<double> values_;  ///< of simulated members
   Coordinates where_;
   bool has_model_ = true;
@@ -232,21 +235,21 @@ void Explorer::place(std::span<const Point> points, std::span<const Prediction> 
     for (const std::vector<double>& column : columns) where_.values.push_back(column[row]);
 }
 
-/// The point that the model likes best (without one, that in the middle), and then always the one that is
-/// furthest from all that are chosen.
-std::vector<size_t> Explorer::spread(size_t count) const {
-  size_t first = members_.size() / 2;
-  if (has_model_)
-    first = static_cast<size_t>(
+/// The point that the model likes best, if there is one, and points that are drawn at random.
+std::vector<size_t> Explorer::first(size_t count) {
+  std::vector<size_t> rows, others;
+  if (has_model_ && count > 0)
+    rows.push_back(static_cast<size_t>(
         (study_.maximise ? std::ranges::max_element(where_.slope) : std::ranges::min_element(where_.slope)) -
-        where_.slope.begin());
-  std::vector<size_t> rows{first};
-  std::vector<double> nearest(members_.size(), HUGE_VAL);
-  while (rows.size() < count) {
-    for (size_t row = 0; row < members_.size(); ++row)
-      nearest[row] = std::min(nearest[row], distance(row, rows.back()));
-    for (const size_t row : rows) nearest[row] = -1;
-    rows.push_back(static_cast<size_t>(std::ranges::max_element(nearest) - nearest.begin()));
+        where_.slope.begin()));
+  for (size_t row = 0; row < members_.size(); ++row)
+    if (std::ranges::find(rows, row) == rows.end()) others.push_back(row);
+  // Groups of one study draw differently.
+  const std::array<uint64_t, 2> seeds = {seed_, members_.empty() ? 0 : members_.front()};
+  const auto away = [this](size_t a, size_t b) { return distance(a, b); };
+  for (const size_t row : spread_sample(others, count - rows.size(), away, seeds)) {
+    is_drawn_[row] = 1;
+    rows.push_back(row);
   }
   return rows;
 }
@@ -259,9 +262,9 @@ double expected_improvement(double best, double mean, double deviation) {
   return (best - mean) * below + deviation * density;
 }
 
-/// In turn the point that is expected to improve most on the best, and that of which least is known; the last
-/// ones of all are those that are predicted to be best.
-std::vector<size_t> Explorer::informative(size_t count) const {
+/// The points that are expected to improve most on the best; the last ones of all are those that are
+/// predicted to be best.
+std::vector<size_t> Explorer::promising(size_t count) const {
   const std::vector<size_t> known = known_rows();
   std::vector<size_t> rows;
   std::vector<char> taken = taken_;
@@ -280,10 +283,8 @@ std::vector<size_t> Explorer::informative(size_t count) const {
     double merit = -HUGE_VAL;
     for (size_t row = 0; row < taken.size(); ++row) {
       if (taken[row]) continue;
-      const double mean = sign * process.mean(row), deviation = process.deviation(row);
-      const double now = last                   ? -mean
-                         : rows.size() % 2 == 0 ? expected_improvement(best, mean, deviation)
-                                                : deviation;
+      const double mean = sign * process.mean(row);
+      const double now = last ? -mean : expected_improvement(best, mean, process.deviation(row));
       if (now > merit) merit = now, chosen = row;
     }
     if (chosen == taken.size()) break;
@@ -315,24 +316,16 @@ void Explorer::conclude(std::span<Estimate> estimates, GuidedGroup& group) const
     for (const size_t row : known)
       group.model_error += relative(where_.slope[row] + level - scale(values_[row])) / count;
   }
-  // As wide as it takes to hold the share of the points that are spread over the space when each is predicted
-  // without itself, and one more.
-  std::vector<double> widths;
+  std::vector<LeftOut> drawn;
   for (size_t i = 0; i < left_out.size(); ++i)
-    if (is_spread_[known[i]]) widths.push_back(std::abs(left_out[i].deviations));
-  std::ranges::sort(widths);
-  const auto enough = static_cast<size_t>(std::ceil((static_cast<double>(widths.size()) + 1) * kErrorBars));
-  // At least as wide as those of Student's distribution: few values say little of how far they vary.
-  const double spare =
-      std::max(1.0, static_cast<double>(widths.size()) - static_cast<double>(where_.dimensions));
-  group.width =
-      std::max(kLeastWidth, boost::math::quantile(boost::math::students_t(spare), (1 + kErrorBars) / 2));
-  if (!widths.empty()) group.width = std::max(group.width, widths[std::min(enough, widths.size()) - 1]);
+    if (is_drawn_[known[i]]) drawn.push_back(left_out[i]);
+  const ErrorBars bars(drawn);
+  group.width = bars.width();
   for (size_t row = 0; row < members_.size(); ++row) {
     Estimate& e = estimates[members_[row]];
     if (e.simulated) continue;
     if (taken_[row]) continue;  // it failed
-    const double mean = process.mean(row), bar = group.width * process.deviation(row);
+    const double mean = process.mean(row), bar = bars.half(process.deviation(row));
     e.value = unscale(mean);
     e.low = unscale(mean - bar);
     e.high = unscale(mean + bar);
@@ -341,7 +334,7 @@ void Explorer::conclude(std::span<Estimate> estimates, GuidedGroup& group) const
 
 }  // namespace
 
-Guided run_guided(const Study& study, std::span<const Point> points, size_t simulations,
+Guided run_guided(const Study& study, std::span<const Point> points, size_t simulations, uint64_t seed,
                   const RunOptions& options, const OnPredicted& on_predicted) {
   const size_t groups = study.machines.size() * study.workloads.size();
   if (simulations / groups < kLeastSimulations)
@@ -378,7 +371,7 @@ Guided run_guided(const Study& study, std::span<const Point> points, size_t simu
       const size_t number = guided.groups.size();
       const size_t share = simulations / groups + (number < simulations % groups ? 1 : 0);
       guided.groups.push_back({machine, workload, members.size(), 0, {}, 0, 0, 0});
-      explorers.emplace_back(study, points, predictions, std::move(members), share);
+      explorers.emplace_back(study, points, predictions, std::move(members), share, seed);
       guided.groups.back().no_model = explorers.back().no_model();
     }
   // Refused points have their reason without being simulated.

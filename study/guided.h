@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "study/error_bars.h"
 #include "study/points.h"
 #include "study/run_points.h"
 
@@ -16,7 +17,6 @@ namespace gpusim::study {
 
 inline constexpr size_t kMostGuidedPoints = 20'000;    ///< of a group, which all have to be predicted
 inline constexpr size_t kMostGuidedSimulations = 500;  ///< of a group: the cube of it is the time of a choice
-inline constexpr double kErrorBars = 0.9;              ///< share of values that they are to hold
 
 /// The objective at a point.
 struct Estimate {
@@ -33,7 +33,7 @@ struct GuidedGroup {
   /// Mean relative error at the simulated points: of the analytical model times a constant (not a number
   /// without one, or if the objective is no time), and of the prediction from all other simulated points.
   double model_error = 0, left_out_error = 0;
-  double width = 0;  ///< of the error bars, in standard deviations of the Gaussian process
+  double width = 0;  ///< of the error bars to each side, in errors that are expected
 };
 
 struct Guided {
@@ -46,11 +46,15 @@ struct Guided {
 /// Calls of the analytical model that have ended, of all.
 using OnPredicted = std::function<void(size_t done, size_t all)>;
 
-/// Simulates `simulations` points, shared evenly among the groups. The same points are chosen whatever the
-/// number of processes, and whatever else the store has. Throws core::InputError if a group gets fewer than
-/// three points, or has too many.
+/// Of the random choice of points, if nothing else is said.
+inline constexpr uint64_t kGuidedSeed = 1;
+
+/// Simulates `simulations` points, shared evenly among the groups. For the same seed the same points are
+/// chosen, whatever the number of processes, and whatever else the store has. Throws core::InputError if a
+/// group gets fewer than three points, or has too many.
 [[nodiscard]] Guided run_guided(const Study& study, std::span<const Point> points, size_t simulations,
-                                const RunOptions& options, const OnPredicted& on_predicted = {});
+                                uint64_t seed, const RunOptions& options,
+                                const OnPredicted& on_predicted = {});
 
 /// A row for each point: axes, whether it was simulated, the objective with its error bar, the model's time.
 [[nodiscard]] std::string predictions_csv(const Study& study, std::span<const Point> points,

@@ -43,7 +43,7 @@ class GuidedStudy : public testing::Test {
 };
 
 TEST_F(GuidedStudy, SimulatesAsManyAsItMayAndEstimatesTheOthers) {
-  const Guided guided = run_guided(study_, points_, 7, options_);
+  const Guided guided = run_guided(study_, points_, 7, kGuidedSeed, options_);
   EXPECT_EQ(ended_, 7U);
   EXPECT_EQ(guided.chosen.size(), 7U);
   ASSERT_EQ(guided.groups.size(), 1U);
@@ -61,25 +61,36 @@ TEST_F(GuidedStudy, SimulatesAsManyAsItMayAndEstimatesTheOthers) {
       EXPECT_LT(e.value, e.high);
     }
   }
-  const Guided again = run_guided(study_, points_, 7, options_);
+  const Guided again = run_guided(study_, points_, 7, kGuidedSeed, options_);
   EXPECT_EQ(again.chosen, guided.chosen) << "what is stored changes nothing";
   EXPECT_EQ(predictions_csv(study_, points_, again), predictions_csv(study_, points_, guided));
 }
 
 TEST_F(GuidedStudy, DoesNotUseWhatItDidNotChoose) {
-  const Guided alone = run_guided(study_, points_, 5, options_);
+  const Guided alone = run_guided(study_, points_, 5, kGuidedSeed, options_);
   std::vector<size_t> all(points_.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   (void)run_points(study_, points_, all, options_);
-  const Guided beside_all = run_guided(study_, points_, 5, options_);
+  const Guided beside_all = run_guided(study_, points_, 5, kGuidedSeed, options_);
   EXPECT_EQ(predictions_csv(study_, points_, beside_all), predictions_csv(study_, points_, alone));
+}
+
+TEST_F(GuidedStudy, DrawsOtherPointsWithAnotherSeedAndAlwaysTakesTheOneThatTheModelLikesBest) {
+  study_.axes.push_back(axis_from_option("dram_clock=1000MHz,1674MHz"));
+  points_ = points_of(study_);
+  const Guided one = run_guided(study_, points_, 5, 1, options_);
+  const Guided other = run_guided(study_, points_, 5, 2, options_);
+  EXPECT_NE(one.chosen, other.chosen);
+  const auto least = std::ranges::min_element(one.estimates, {}, &Estimate::model_s) - one.estimates.begin();
+  for (const Guided* guided : {&one, &other})
+    EXPECT_THAT(guided->chosen, testing::Contains(static_cast<size_t>(least)));
 }
 
 TEST_F(GuidedStudy, SaysWhereTheModelDoesNotApply) {
   study_.machines = {"tesla_c1060"};
   study_.axes = {axis_from_option("sms=1,2,4,8,16,31")};
   points_ = points_of(study_);
-  const Guided guided = run_guided(study_, points_, 3, options_);
+  const Guided guided = run_guided(study_, points_, 3, kGuidedSeed, options_);
   EXPECT_THAT(guided.groups[0].no_model, HasSubstr("L1"));
   EXPECT_EQ(guided.groups[0].points, 5U) << "one is refused: there are 30 SMs";
   EXPECT_EQ(guided.results[5].status, PointResult::Status::kRefused);
@@ -90,7 +101,7 @@ TEST_F(GuidedStudy, SaysWhereTheModelDoesNotApply) {
 
 TEST_F(GuidedStudy, RefusesTooFewSimulations) {
   try {
-    (void)run_guided(study_, points_, 2, options_);
+    (void)run_guided(study_, points_, 2, kGuidedSeed, options_);
     ADD_FAILURE() << "two points are not enough";
   } catch (const core::InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("at least 3"));
@@ -98,7 +109,7 @@ TEST_F(GuidedStudy, RefusesTooFewSimulations) {
 }
 
 TEST_F(GuidedStudy, TheModelKnowsTheMachineOfEachPoint) {
-  const Guided guided = run_guided(study_, points_, 3, options_);
+  const Guided guided = run_guided(study_, points_, 3, kGuidedSeed, options_);
   const auto seconds = [&](uint32_t sms, uint32_t clock) {
     const auto at = std::ranges::find(points_, std::vector{sms, clock}, &Point::values);
     return guided.estimates[static_cast<size_t>(at - points_.begin())].model_s;
