@@ -278,6 +278,30 @@ TEST_F(RulesTest, FullWarpsTakeHalfTheWorkOfHalfFullOnes) {
   EXPECT_THAT(gain(f, *p), DoubleNear(2, 0.1));
 }
 
+TEST_F(RulesTest, LanesThatPredicatesLeaveIdleAreDivergenceToo) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  operation("int", "setp.eq.s32 %p1, %r1, 0", 1);
+  operation("fp32", "@%p1 fma.rn.f32 %f1, %f2, %f3, %f1", 400, {{"active_lanes", 400 * 8}});
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 75);
+  operation("store_global", "@%p2 st.global.f32 [%rd1], %f1", 60, {{"active_lanes", 60}});
+  const Facts f = facts();
+  const auto p = divergence(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->pc, 1);
+  EXPECT_NEAR(p->value, 32 * (1 - 300 / 536.0), 0.01) << "a lane that stores for its warp is not to be more";
+  EXPECT_NEAR(p->after.units.at("pipe_fp32"), 95'000 * (475 - 300) / 475.0, 500);
+  EXPECT_THAT(p->what, HasSubstr("under predicates"));
+}
+
+TEST_F(RulesTest, LanesWithoutAThreadAreNoDivergence) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  resources.threads = 16;
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 475, {{"active_lanes", 475 * 16}});
+  EXPECT_FALSE(divergence(facts()));
+  resources.threads = 32;
+  EXPECT_TRUE(divergence(facts()));
+}
+
 TEST_F(RulesTest, SingleAndDoublePrecisionDifferByTheirPipes) {
   unit("pipe_fp64", "scheduler", 320, 0.95);
   unit("pipe_fp32", "scheduler", 320, 0.0);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/advice/rules.h"
+#include "analysis/advice/traffic.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -289,6 +290,58 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
   return p;
 }
 
+namespace {
+
+/// Without a branch that parts warps lanes are idle under predicates: short branches became these, and all
+/// warps execute both of their ways; or lanes have left early.
+std::optional<Proposal> idle_under_predicates(const Facts& f) {
+  // Lanes without a thread are idle whatever the data are.
+  const double threads = static_cast<double>(f.resources().threads) / std::max(1.0, f.warps_per_block());
+  const double width = threads > 0 ? threads : 32;
+  const auto used = [&](uint64_t pc) {
+    const std::string_view c = f.op_class(pc);
+    const double executed = f.executed(pc), active = f.count("active_lanes", pc);
+    // What one lane does for its warp is done once for each warp in any order of the data.
+    if (active <= executed || c == "branch" || c == "exit" || c == "barrier") return 1.0;
+    return std::min(1.0, active / width / executed);
+  };
+  double executed = 0, idle = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    executed += f.executed(pc);
+    idle += (1 - used(pc)) * f.executed(pc);
+  }
+  if (executed <= 0 || idle < kWorthwhile * executed) return std::nullopt;
+  Proposal p;
+  p.pc = f.largest([&](uint64_t pc) { return (1 - used(pc)) * f.executed(pc); });
+  p.what =
+      "let all lanes of a warp have the same to do, and branch around the rest by the warp: order the data "
+      "by "
+      "what is to be done with them. No branch parts warps here, but operations of both ways are executed "
+      "under predicates, or lanes have left early";
+  p.counter = "lanes with work in an operation";
+  p.unit = fmt::format("of {:.0f}", width);
+  p.value = width * (1 - idle / executed);
+  p.after = f.estimator().recorded();
+  std::map<std::string, double> less;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    less[f.pipe_of(f.op_class(pc))] += (1 - used(pc)) * f.executed(pc) * f.pipe_cycles(f.op_class(pc));
+    less["issue"] += (1 - used(pc)) * f.count("slots_issued", pc);
+    p.after.chain[pc] *= used(pc);
+  }
+  // A branch goes around each piece of code that few lanes are in.
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (used(pc) >= 1 || (pc > 0 && used(pc - 1) < 1)) continue;
+    less[f.pipe_of("branch")] -= f.executed(pc) * f.pipe_cycles("branch");
+    less["issue"] -= f.executed(pc);
+    p.after.chain[pc] += f.executed(pc) / f.warps() * f.latency("branch");
+  }
+  for (const auto& [unit, work] : less)
+    if (f.work(unit) > 0) p.after.scale(unit, 1 - work / f.work(unit));
+  return p;
+}
+
+}  // namespace
+
 std::optional<Proposal> divergence(const Facts& f) {
   constexpr double kFull = 0.9;
   // Branches count the lanes that take them, and operations without a lane were not to be executed.
@@ -296,8 +349,9 @@ std::optional<Proposal> divergence(const Facts& f) {
     const std::string_view c = f.op_class(pc);
     return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier";
   };
+  if (f.counter("divergent_branch") <= 0) return idle_under_predicates(f);
   const double executed = f.sum("executed", counted), lanes = f.sum("active_lanes", counted) / 32;
-  if (f.counter("divergent_branch") <= 0 || executed <= 0 || lanes > kFull * executed) return std::nullopt;
+  if (executed <= 0 || lanes > kFull * executed) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return f.count("divergent", pc); });
   p.what =
