@@ -208,13 +208,15 @@ struct alignas(64) MicroOp {
   /// Scoreboard: identifiers read and written. A row's id is its index (64-bit registers: the first row);
   /// predicate p has id KernelImage::num_rows + p.
   std::array<uint16_t, 12> sb_reads{};
-  std::array<uint16_t, 6> sb_writes{};
-  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if
-  /// none: it executes first, writes its own register row, and takes no issue slot.
-  uint32_t folded_load = kNoTarget;
+  std::array<uint16_t, 7> sb_writes{};
+  /// An operation that writes more predicates (tests of bits) has no other results: their numbers are as far
+  /// apart as those in `sb_writes`.
   std::array<uint16_t, 2> pred_dst{kNoPredicate, kNoPredicate};
   std::array<uint16_t, 3> pred_src{kNoPredicate, kNoPredicate, kNoPredicate};
   std::array<bool, 3> pred_negated{};
+  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if
+  /// none: it executes first, writes its own register row, and takes no issue slot.
+  uint32_t folded_load = kNoTarget;
   uint32_t target = kNoTarget;      ///< kBranch: micro-op index
   uint32_t reconverge = kNoTarget;  ///< kBranch that may diverge: micro-op index of the immediate
                                     ///< post-dominator (kNoTarget: at exit)
@@ -222,6 +224,7 @@ struct alignas(64) MicroOp {
   uint64_t imm = 0;                 ///< barrier number, special-register component, permute mode, ...
   MemoryOperand memory;
 };
+static_assert(sizeof(MicroOp) == 192, "three cache lines");
 
 /// A function that is called through the call stack (recursive, or through its address) rather than inlined.
 /// kCall: src[0] is the stack pointer, the local address of the callee's frame; a direct call has the

@@ -147,7 +147,7 @@ class Assembler {
     for (int i = 0; i < op.num_src; ++i)
       m.src[i] = op.src[i].is_literal() ? literal(op.src[i]) : row(op.src[i].var);
     if (op.guard != kNoVar) m.guard = predicate(op.guard);
-    for (size_t i = 0; i < op.pred_dst.size(); ++i) m.pred_dst[i] = predicate(op.pred_dst[i]);
+    for (size_t i = 0; i < m.pred_dst.size(); ++i) m.pred_dst[i] = predicate(op.pred_dst[i]);
     for (size_t i = 0; i < op.pred_src.size(); ++i) m.pred_src[i] = predicate(op.pred_src[i]);
     if (op.folded == kNone) {
       scoreboard(op, m, kNoVar);

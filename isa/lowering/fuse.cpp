@@ -3,7 +3,7 @@
 // multiply-add (of 32 bits, or of 32 x 32 + 64 bits for addresses), bitwise operations of up to three values
 // become a lop3, two opposite shifts of a value become a rotation, a
 // comparison and the logic on its predicate become one comparison, a mask and its comparison with zero become
-// a test of bits, two such tests of one byte become one (r2p), and a negated predicate is read as such. Only
+// a test of bits, such tests of one byte become one (r2p), and a negated predicate is read as such. Only
 // integers and predicates: every result has the same bits. The first operation stays for its other readers;
 // remove_dead_code() takes it away if there are none.
 #include <algorithm>
@@ -65,7 +65,7 @@ class Fuser {
           if (!ssa_.is_value(v)) writer_[v] = op.guard == kNoVar ? &op : nullptr;
         });
       }
-      pair_tests(block);
+      join_tests(block);
       for (const Op& op : block.ops) {  // what is no SSA value is followed within its block only
         for_each_def(op, [&](Var v) {
           if (!ssa_.is_value(v)) writer_[v] = nullptr;
@@ -295,7 +295,7 @@ class Fuser {
     if (compared != 0 && !with_bit) return;
     const uint64_t combined = op.imm;
     if (!set_form(op, kTestKey)) return;
-    set_sources(op, {from->src[0], mask, mask});
+    set_sources(op, {from->src[0], mask});
     op.imm = combined | (equal != with_bit ? kTestNegated : 0);
   }
 
@@ -311,25 +311,26 @@ class Fuser {
     return bit % 8 == 7 ? kNone : bit / 8;
   }
 
-  /// r2p makes up to seven predicates of one byte; here it makes two, as an operation may have.
-  void pair_tests(Block& block) {
+  /// r2p makes up to seven predicates of one byte.
+  void join_tests(Block& block) {
     for (size_t i = 0; i < block.ops.size(); ++i) {
       Op& first = block.ops[i];
       const uint32_t byte = tested_byte(first);
       if (byte == kNone) continue;
       const Var tested = first.src[0].var;
-      for (size_t j = i + 1; j < block.ops.size(); ++j) {
-        Op& second = block.ops[j];
-        if (tested_byte(second) == byte && second.src[0].var == tested) {
-          first.src[2] = second.src[1];
-          first.pred_dst[1] = second.pred_dst[0];
-          if ((second.imm & kTestNegated) != 0) first.imm |= kTestNegated << 1;
-          for_each_use(second, [&](Var v) { --readers_[v]; });
-          second.kind = OpKind::kNop;
-          break;
+      size_t tests = 1;
+      for (size_t j = i + 1; j < block.ops.size() && tests < first.pred_dst.size(); ++j) {
+        Op& next = block.ops[j];
+        if (tested_byte(next) == byte && next.src[0].var == tested) {
+          first.src[first.num_src++] = next.src[1];
+          first.pred_dst[tests] = next.pred_dst[0];
+          if ((next.imm & kTestNegated) != 0) first.imm |= kTestNegated << tests;
+          for_each_use(next, [&](Var v) { --readers_[v]; });
+          next.kind = OpKind::kNop;
+          ++tests;
         }
         bool changes = false;
-        for_each_def(second, [&](Var v) { changes = changes || v == tested; });
+        for_each_def(next, [&](Var v) { changes = changes || v == tested; });
         if (changes) break;
       }
     }

@@ -1,5 +1,10 @@
-// Rotations and bitwise functions of up to three values become one operation, with the values of the several.
+// Rotations, bitwise functions of up to three values and tests of the bits of a byte become one operation,
+// with the values of the several.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
 
 #include "isa/tests/lowering_test_util.h"
 
@@ -96,6 +101,47 @@ TEST(Fuse, Rotations) {
   for (const auto& [body, expected] : wide_cases) {
     EXPECT_EQ(operations(body, true), expected) << body;
     expect_same_everywhere(computing(body, true), 64);
+  }
+}
+
+/// Adds 1 << bit to the result if the bit of %a0 is set, or not set in every third case.
+std::string counting(const std::vector<int>& bits, std::string_view between = "") {
+  std::string body = "mov.u32 %a9, 0;";
+  std::string uses;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    body += fmt::format(".reg .pred %q{0}; and.b32 %t1, %a0, {1}; setp.{2}.b32 %q{0}, %t1, 0; ", i,
+                        1U << bits[i], i % 3 == 2 ? "eq" : "ne");
+    if (i == 0) body += between;
+    uses += fmt::format("@%q{} add.u32 %a9, %a9, {}; ", i, 1U << bits[i]);
+  }
+  return computing(body + uses, false);
+}
+
+/// Operations that write predicates, without the one for %p0.
+std::vector<int> tests_of(const std::string& kernel) {
+  const KernelImage image = lower_ok(kernel, level(LoweringLevel::kSchedule, 0, 75));
+  std::vector<int> written;
+  for (const MicroOp& op : image.ops) {
+    if (op.kind == OpKind::kAlu && image.ptx[op.ptx_index].text.starts_with("setp.") &&
+        image.ptx[op.ptx_index].text.find("%p0") == std::string::npos)
+      written.push_back(op.num_sb_writes);
+  }
+  std::ranges::sort(written, std::greater<>());
+  return written;
+}
+
+TEST(Fuse, TestsOfUpToSevenBitsOfAByte) {
+  using testing::ElementsAre;
+  EXPECT_THAT(tests_of(counting({0, 1, 2, 3, 4, 5, 6})), ElementsAre(7));
+  EXPECT_THAT(tests_of(counting({6, 3, 0})), ElementsAre(3));
+  EXPECT_THAT(tests_of(counting({0, 1, 2, 3, 4, 5, 6, 7})), ElementsAre(7, 1));  // r2p does not reach bit 7
+  EXPECT_THAT(tests_of(counting({24, 25, 26, 30, 8, 9, 1})), ElementsAre(4, 2, 1));
+  EXPECT_THAT(tests_of(counting({3, 3, 3, 3, 3, 3, 3, 3})), ElementsAre(7, 1));  // predicates there are
+  EXPECT_THAT(tests_of(counting({0, 1, 2}, "@%p0 mov.b32 %a0, %a1; ")), ElementsAre(2, 1));
+  for (const std::vector<int>& bits :
+       {std::vector<int>{0, 1, 2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {30, 24, 29, 9, 8, 11, 10, 31}}) {
+    expect_same_everywhere(counting(bits), 64);
+    expect_same_everywhere(counting(bits, "@%p0 mov.b32 %a0, %a1; "), 64);
   }
 }
 

@@ -37,6 +37,11 @@ struct Value {
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
 };
 
+/// Predicates that one operation writes at most: tests of seven bits (r2p).
+inline constexpr size_t kMaxPredicates = 7;
+inline constexpr std::array<Var, kMaxPredicates> kNoPredicates = {kNoVar, kNoVar, kNoVar, kNoVar,
+                                                                  kNoVar, kNoVar, kNoVar};
+
 struct Op {
   uint64_t key = 0;  ///< form key of `exec` / `mem`, 0 for control
   ExecFn exec = nullptr;
@@ -57,7 +62,7 @@ struct Op {
   bool contractible = false;  ///< floating-point arithmetic whose statement names no rounding
   std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
   std::array<Value, 10> src{};
-  std::array<Var, 2> pred_dst{kNoVar, kNoVar};
+  std::array<Var, kMaxPredicates> pred_dst = kNoPredicates;
   std::array<Var, 3> pred_src{kNoVar, kNoVar, kNoVar};
   std::array<bool, 3> pred_negated{};
   Var guard = kNoVar;
