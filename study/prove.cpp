@@ -100,7 +100,11 @@ const std::vector<Resource>& resources() {
       {"interconnect latency", kHalf, {"interconnect.request_latency", "interconnect.reply_latency"}},
       {"L2 size", kTwice, {"l2.size", "l2.ways"}, {"l2.size"}},
       {"L2 misses on their way", kTwice, {"l2.mshrs", "l2.merges"}},
-      {"cycles of an atomic operation in L2", kHalf, {"l2.atomic_cycles"}, {}, 1},
+      {"cycles of an atomic operation in L2",
+       kHalf,
+       {"l2.atomic_cycles", "l2.atomic_access_cycles"},
+       {},
+       0.1},
       {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
       {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
       {"DRAM clock", kTwice, {"clocks.dram"}},
@@ -147,6 +151,7 @@ std::vector<std::string> sets_of(const std::map<std::string, std::string>& value
     if (at == values.end()) continue;
     if (at->second == "0" && key == keys.front()) return {};  // the machine does not have it
     std::string value = scaled(at->second, factor);
+    if (value == at->second) continue;
     double number = 0;
     if (std::from_chars(value.data(), value.data() + value.size(), number); number < least)
       value = core::format_real(least);

@@ -1,5 +1,6 @@
 // The unit of a partition that performs atomics: one word after another, each in a number of interconnect
-// cycles that need not be whole. It takes an access when it has finished the one before. Plain class.
+// cycles that need not be whole, and some more for each access. It takes an access when it has finished the
+// one before. Plain class.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,23 +10,25 @@ namespace gpusim::comp {
 
 class AtomicUnit {
  public:
-  /// `cycles`: of a word, >= 1.
-  explicit AtomicUnit(double cycles) : of_word_(static_cast<uint64_t>(std::llround(cycles * kParts))) {}
+  /// Cycles of a word and of an access besides its words.
+  AtomicUnit(double of_word, double of_access) : of_word_(parts(of_word)), of_access_(parts(of_access)) {}
   /// The first cycle in which it can take an access.
   [[nodiscard]] uint64_t free_at() const { return (free_ + kParts - 1) / kParts; }
   /// It takes an access to `words` at `now` >= free_at(). Work that follows the last without a pause begins
   /// in the part of a cycle in which that ended.
   void take(uint32_t words, uint64_t now) {
     const bool no_pause = now * kParts < free_ + kParts;
-    free_ = (no_pause ? free_ : now * kParts) + words * of_word_;
-    busy_ += words * of_word_;
+    const uint64_t taken = of_access_ + words * of_word_;
+    free_ = (no_pause ? free_ : now * kParts) + taken;
+    busy_ += taken;
   }
   /// Cycles for which it has been taken.
   [[nodiscard]] uint64_t busy_cycles() const { return busy_ / kParts; }
 
  private:
   static constexpr uint64_t kParts = 256;
-  uint64_t of_word_;
+  static uint64_t parts(double cycles) { return static_cast<uint64_t>(std::llround(cycles * kParts)); }
+  uint64_t of_word_, of_access_;
   uint64_t free_ = 0, busy_ = 0;  ///< in parts of a cycle
 };
 

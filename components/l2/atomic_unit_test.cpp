@@ -6,7 +6,7 @@ namespace gpusim::comp {
 namespace {
 
 TEST(AtomicUnit, PartsOfACycleAddUpWithoutAPause) {
-  AtomicUnit unit(1.5);
+  AtomicUnit unit(1.5, 0);
   uint64_t now = unit.free_at();
   for (int i = 0; i < 100; ++i) {
     unit.take(1, now);
@@ -16,13 +16,21 @@ TEST(AtomicUnit, PartsOfACycleAddUpWithoutAPause) {
 }
 
 TEST(AtomicUnit, TakesTheWordsOfAnAccessOneByOne) {
-  AtomicUnit unit(4);
+  AtomicUnit unit(4, 0);
   unit.take(8, 1000);
   EXPECT_EQ(unit.free_at(), 1032u);
 }
 
+TEST(AtomicUnit, AnAccessTakesCyclesBesidesThoseOfItsWords) {
+  AtomicUnit unit(1.25, 0.5);
+  unit.take(4, 1000);
+  unit.take(1, unit.free_at());
+  EXPECT_EQ(unit.free_at(), 1008u) << "5.5 and 1.75";
+  EXPECT_EQ(unit.busy_cycles(), 7u);
+}
+
 TEST(AtomicUnit, APauseIsNotMadeUpFor) {
-  AtomicUnit unit(1.5);
+  AtomicUnit unit(1.5, 0);
   unit.take(1, 10);
   unit.take(1, 20);
   EXPECT_EQ(unit.free_at(), 22u) << "21.5";

@@ -39,7 +39,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       mshrs_({config.mshrs, config.merges, 0, 0}),
       fetch_(config.sector / kSector),
       most_runs_((config.line / kSector + 1) / 2 * 2),
-      atomics_(config.atomic_cycles),
+      atomics_(config.atomic_cycles, config.atomic_access_cycles),
       waiting_(size_t{config.mshrs} * config.merges),
       free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),

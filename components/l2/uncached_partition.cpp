@@ -10,7 +10,7 @@ UncachedPartition<TextureLevel>::UncachedPartition(const sc_core::sc_module_name
                                                    const core::MachineConfig& machine, uint32_t index,
                                                    const EventSink* events)
     : MemoryPartition(name, domain, machine, index, events),
-      atomics_(machine.l2.atomic_cycles),
+      atomics_(machine.l2.atomic_cycles, machine.l2.atomic_access_cycles),
       textures_(machine, cycles_of_ns(machine.texture.l2_latency_ns)) {
   domain.on_change(
       [this, ns = machine.texture.l2_latency_ns] { textures_.set_latency(this->cycles_of_ns(ns)); });

@@ -199,9 +199,10 @@ struct MachineConfig {
     uint32_t partitions = 0;
     uint32_t interleave = 0;  ///< bytes
     uint32_t queue = 0;
-    double latency_ns = 0;     ///< from request arrival to the DRAM queue
-    double atomic_cycles = 1;  ///< interconnect cycles for each step of an atomic access (coalescer.h)
-    PartitionHash hash{};      ///< which partition a block of addresses is in
+    double latency_ns = 0;            ///< from request arrival to the DRAM queue
+    double atomic_cycles = 1;         ///< interconnect cycles for each step of an atomic access (coalescer.h)
+    double atomic_access_cycles = 0;  ///< besides those of its steps
+    PartitionHash hash{};             ///< which partition a block of addresses is in
     uint32_t hash_bits = 0;  ///< address bits that kXor and kPolynomial hash besides the partition's; 0: all
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none

@@ -110,10 +110,12 @@ std::span<const KeySpec> memory_keys() {
        AT(l2.queue)},
       {"l2", "latency", K::kTime, "ns", "100ns", 0, 1e6, "", "from a request's arrival to the DRAM queue",
        AT(l2.latency_ns)},
-      {"l2", "atomic_cycles", K::kReal, "interconnect cycles", "4", 1, 1e4, "",
+      {"l2", "atomic_cycles", K::kReal, "interconnect cycles", "4", 0.1, 1e4, "",
        "of a partition for each step of an atomic access: lanes on one word one by one, a sector after the "
        "other",
        AT(l2.atomic_cycles)},
+      {"l2", "atomic_access_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
+       "of a partition for each atomic access, besides those of its steps", AT(l2.atomic_access_cycles)},
       {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial|scatter",
        "partition of an address: its block's number modulo partitions, its bits folded, the remainder of "
        "polynomials, or as if drawn by lot in 64 rounds",
