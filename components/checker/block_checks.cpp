@@ -240,11 +240,14 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     if (access.fault == isa::FaultKind::kNone || !shared_.options.memory) return left;
     const uint32_t lane = access.fault_lane;
     const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
-    const bool cluster = access.fault == isa::FaultKind::kNoBlock || access.fault == isa::FaultKind::kRemote;
-    if (op.op_class == isa::OpClass::kTexture || matrix || cluster) {
-      shared_.log.note(matrix    ? FindingKind::kMatrix
-                       : cluster ? FindingKind::kOutOfBounds
-                                 : FindingKind::kTexture,
+    const bool described =
+        access.fault == isa::FaultKind::kNoBlock || access.fault == isa::FaultKind::kRemote ||
+        access.fault == isa::FaultKind::kNoTensorMap || access.fault == isa::FaultKind::kTensorRank ||
+        access.fault == isa::FaultKind::kTensorElement;
+    if (op.op_class == isa::OpClass::kTexture || matrix || described) {
+      shared_.log.note(matrix      ? FindingKind::kMatrix
+                       : described ? FindingKind::kOutOfBounds
+                                   : FindingKind::kTexture,
                        site(op.ptx_index, thread_of(warp, lane)), [&] {
                          return FindingDetail{describe_fault(op, access, *context.global), {}};
                        });

@@ -152,6 +152,18 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
           "this operation is simulated in the shared memory of its own block only, not at {:#x} of another "
           "block of the cluster",
           access.fault_address);
+    case isa::FaultKind::kNoTensorMap:
+      return fmt::format(
+          "the 128 bytes at {:#x} are not a tensor map as cuTensorMapEncodeTiled gave it: they were damaged, "
+          "made by "
+          "something else, or not copied there",
+          access.fault_address);
+    case isa::FaultKind::kTensorRank:
+      return fmt::format("the tensor of the map at {:#x} has not as many dimensions as there are coordinates",
+                         access.fault_address);
+    case isa::FaultKind::kTensorElement:
+      return fmt::format("elements of the tensor of the map at {:#x} do not have this reduction",
+                         access.fault_address);
     case isa::FaultKind::kNoService:
       return "this program runs without the host's services: printf(), malloc() and free() are not there";
     case isa::FaultKind::kTrap:

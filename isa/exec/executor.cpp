@@ -34,6 +34,12 @@ std::string_view fault_name(FaultKind kind) {
       return "shared memory of a block that does not run";
     case FaultKind::kRemote:
       return "operation that is not simulated on shared memory of another block";
+    case FaultKind::kNoTensorMap:
+      return "not a tensor map";
+    case FaultKind::kTensorRank:
+      return "wrong number of coordinates";
+    case FaultKind::kTensorElement:
+      return "reduction that the elements do not have";
     case FaultKind::kNoService:
       return "system call that is not carried out";
   }

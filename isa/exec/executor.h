@@ -86,12 +86,15 @@ enum class FaultKind : uint8_t {
   kNoSurface,     ///< sust to what can only be read
   kMatrixPlace,   ///< wmma: the lanes give different addresses or strides
   kTrap,
-  kAssert,     ///< an assert() of the program failed
-  kBadFree,    ///< free() of an address that malloc() has not given
-  kStack,      ///< alloca of more than is left of the stack
-  kNoBlock,    ///< shared memory of a block that the cluster does not have, or that does not run
-  kRemote,     ///< an operation that is not simulated on the shared memory of another block
-  kNoService,  ///< a system call that nobody carries out
+  kAssert,         ///< an assert() of the program failed
+  kBadFree,        ///< free() of an address that malloc() has not given
+  kStack,          ///< alloca of more than is left of the stack
+  kNoBlock,        ///< shared memory of a block that the cluster does not have, or that does not run
+  kRemote,         ///< an operation that is not simulated on the shared memory of another block
+  kNoTensorMap,    ///< a copy of a tensor whose map is not one
+  kTensorRank,     ///< with another number of coordinates than the tensor has dimensions
+  kTensorElement,  ///< a reduction that the tensor's elements do not have
+  kNoService,      ///< a system call that nobody carries out
 };
 
 /// How the lanes' addresses lie, as far as the executor noticed.

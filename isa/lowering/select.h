@@ -28,6 +28,7 @@ struct AluForm {
 /// Types of the same size without sign ("b32"), used by moves, logic and memory.
 [[nodiscard]] Type untyped(Type t);
 [[nodiscard]] Type unsigned_of(Type t);
+[[nodiscard]] AtomOp operation_of(const Instruction& inst);  // select_bulk.cpp
 
 [[nodiscard]] WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target);  // select_wmma.cpp
 
@@ -174,9 +175,11 @@ class Selector {
   // select_bulk.cpp
   std::optional<Value> whole_address(Frame& frame, const Operand& operand, Space space);
   void complete_remote(Frame& frame, const Operand& barrier, const Value& bytes);
+  void copy_loop(const Instruction& inst, Op op, Var moved, Var more);
   void bulk_copy(Frame& frame, const Instruction& inst);
   void remote_store(Frame& frame, const Instruction& inst);
-  void video(Frame& frame, const Instruction& inst);  // select_video.cpp
+  void tensor_copy(Frame& frame, const Instruction& inst);  // select_tensor.cpp
+  void video(Frame& frame, const Instruction& inst);        // select_video.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);
   void cluster_barrier(const Instruction& inst);

@@ -62,6 +62,8 @@ void Selector::async_copy(Frame& frame, const Instruction& inst) {
     emit_form(form_key(Opcode::kMov, Type::kB64), {policy}, {&any, 1});
     return write_back(frame, inst.operands[0], Type::kB64, policy);
   }
+  if (instruction_words(inst).front() == "prefetch")  // of a tensor map, which no cache holds here
+    return emit_control(OpKind::kNop, OpClass::kNop);
   if (has_word(inst, "wait_all") || has_word(inst, "wait_group") || has_word(inst, "commit_group"))
     return async_group(inst);
   if (has_word(inst, "mbarrier")) return async_arrive(frame, inst);

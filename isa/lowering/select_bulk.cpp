@@ -11,6 +11,11 @@ namespace gpusim::isa::lir {
 
 namespace {
 
+Type type_of(const Instruction& inst) { return type_from_name(instruction_words(inst).back()); }
+
+}  // namespace
+
+/// What a reduction does.
 AtomOp operation_of(const Instruction& inst) {
   constexpr std::pair<std::string_view, AtomOp> kOperations[] = {
       {"add", AtomOp::kAdd}, {"min", AtomOp::kMin}, {"max", AtomOp::kMax}, {"inc", AtomOp::kInc},
@@ -19,10 +24,6 @@ AtomOp operation_of(const Instruction& inst) {
     if (has_word(inst, name)) return operation;
   return AtomOp::kNone;
 }
-
-Type type_of(const Instruction& inst) { return type_from_name(instruction_words(inst).back()); }
-
-}  // namespace
 
 /// The whole address as a value of 64 bits.
 std::optional<Value> Selector::whole_address(Frame& frame, const Operand& operand, Space space) {
@@ -57,10 +58,31 @@ void Selector::complete_remote(Frame& frame, const Operand& barrier, const Value
   emit(op);
 }
 
+/// Steps of `op` until they have moved all: `moved` has the bytes so far.
+void Selector::copy_loop(const Instruction& inst, Op op, Var moved, Var more) {
+  op.dst[op.num_dst++] = moved;
+  op.pred_dst[0] = more;
+  const Value zero{kNoVar, false, 0};
+  emit_form(form_key(Opcode::kMov, Type::kB32), {moved}, {&zero, 1});
+  const uint32_t loop = new_block();
+  place(loop);
+  program_.blocks[loop].no_unroll = true;
+  begin_helpers(&inst);
+  // A branch takes longer than a step, and a step with nothing to do next to no time.
+  constexpr int kSteps = 4;
+  for (int i = 0; i < kSteps; ++i) emit(op);
+  guard_ = more;
+  guard_negated_ = false;
+  emit_control(OpKind::kBranch, OpClass::kBranch, loop);
+  place(new_block());
+  begin_helpers(&inst);
+}
+
 /// A loop of steps, each of which moves a piece of one lane's copy.
 void Selector::bulk_copy(Frame& frame, const Instruction& inst) {
   const auto has = [&](std::string_view word) { return has_word(inst, word); };
   if (has("prefetch")) return emit_control(OpKind::kNop, OpClass::kNop);
+  if (has("tensor")) return tensor_copy(frame, inst);
   const std::vector<std::string_view> words = instruction_words(inst);
   const bool reduces = words[1] == "reduce";
   if (reduces && find_reduction(type_of(inst), operation_of(inst)) == nullptr)
@@ -101,22 +123,7 @@ void Selector::bulk_copy(Frame& frame, const Instruction& inst) {
     op.src[op.num_src++] = *barrier;
   }
   if (multicast) op.src[op.num_src++] = value(frame, inst.operands[4], Type::kU32);
-  op.dst[op.num_dst++] = moved;
-  op.pred_dst[0] = more;
-  const Value zero{kNoVar, false, 0};
-  emit_form(form_key(Opcode::kMov, Type::kB32), {moved}, {&zero, 1});
-  const uint32_t loop = new_block();
-  place(loop);
-  program_.blocks[loop].no_unroll = true;
-  begin_helpers(&inst);
-  // A branch takes longer than a step, and a step with nothing to do next to no time.
-  constexpr int kSteps = 4;
-  for (int i = 0; i < kSteps; ++i) emit(op);
-  guard_ = more;
-  guard_negated_ = false;
-  emit_control(OpKind::kBranch, OpClass::kBranch, loop);
-  place(new_block());
-  begin_helpers(&inst);
+  copy_loop(inst, op, moved, more);
   if (arrives && !from_global) complete_remote(frame, inst.operands[3], bytes);
   if (!jumps) emit_control(OpKind::kNop, OpClass::kNop);
   place(after);

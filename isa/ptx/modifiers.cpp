@@ -243,7 +243,6 @@ constexpr Unsupported kUnsupported[] = {
     {kFma, "oob"},
     {kFence, "sync_restrict::shared::cta"},
     {kFence, "sync_restrict::shared::cluster"},
-    {kPrefetch, "tensormap"},
     {kTex, "2dms"},
     {kTex, "a2dms"},
     {kTxq, "level"},
@@ -342,6 +341,7 @@ Opcode joined_opcode(Opcode op, std::string_view name) {
       {kSt, "async", kAsync},
       {kSt, "bulk", kAsync},
       {kRed, "async", kAsync},
+      {kPrefetch, "tensormap", kCpAsync},
   };
   for (const Joined& j : kJoined) {
     if (j.first == op && j.second == name) return j.opcode;

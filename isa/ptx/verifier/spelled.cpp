@@ -14,6 +14,15 @@ namespace gpusim::isa {
 using Kind = Operand::Kind;
 using enum Opcode;
 
+namespace {
+/// A copy of a tensor by one block, of a box of it.
+bool is_tile_copy(const std::vector<std::string_view>& words) {
+  return std::ranges::none_of(words, [](std::string_view w) {
+    return w.starts_with("im2col") || w.starts_with("tile::") || w.starts_with("cta_group::");
+  });
+}
+}  // namespace
+
 std::string unsupported_form(const Instruction& i) {
   const std::string whole = fmt::format("'{}'", opcode_text(i));
   const std::vector<std::string_view> words = instruction_words(i);
@@ -27,8 +36,9 @@ std::string unsupported_form(const Instruction& i) {
       return i.mods.texture >= TextureShape::kCube || i.operands.size() > 2 ? whole : std::string();
     case kCpAsync:  // and createpolicy, clusterlaunchcontrol
       if (words.front() == "createpolicy") return {};
-      return words.front() != "cp" || has_word(i, "tensor") || has_word(i, "cp_mask") ||
-                     has_word(i, "ignore_oob")
+      if (words.front() == "prefetch") return {};
+      return words.front() != "cp" || has_word(i, "cp_mask") || has_word(i, "ignore_oob") ||
+                     (has_word(i, "tensor") && !is_tile_copy(words))
                  ? whole
                  : std::string();
     case kAsync:  // st.bulk, and what only later targets have
@@ -149,7 +159,7 @@ void FunctionVerifier::check_bulk_copy(const Instruction& i) {
           fmt::format("'{}' needs an address in brackets as operand {}", name(), k + 1));
     return false;
   };
-  if (has_word(i, "tensor") || has_word(i, "prefetch")) return;
+  if (has_word(i, "prefetch")) return;
   if (i.opcode == kAsync) {
     if (is_address(0)) static_cast<void>(is_address(2));
     return;
@@ -163,6 +173,31 @@ void FunctionVerifier::check_bulk_copy(const Instruction& i) {
   check_source(i, i.operands[4], Type::kB16, false);
 }
 
+/// cp.async.bulk.tensor.2d.shared::cluster.global... [to], [map, {x, y}], [mbarrier] {, blocks} {, policy};
+/// to global memory, reductions too, [map, {x, y}], [from] {, policy}; prefetches [map, {x, y}] {, policy}.
+void FunctionVerifier::check_tensor_copy(const Instruction& i) {
+  const std::vector<std::string_view> words = instruction_words(i);
+  const size_t dimensions = static_cast<size_t>(
+      words[static_cast<size_t>(std::ranges::find(words, "tensor") - words.begin() + 1)][0] - '0');
+  const bool loads = has_word(i, "mbarrier::complete_tx::bytes"), prefetches = has_word(i, "prefetch");
+  const size_t tensor = loads ? 1 : 0, addresses = loads ? 3 : prefetches ? 1 : 2;
+  const bool blocks = has_word(i, "multicast::cluster"), policy = has_word(i, "L2::cache_hint");
+  const size_t operands = addresses + (blocks ? 1 : 0) + (policy ? 1 : 0);
+  if (i.operands.size() != operands)
+    return error(fmt::format("'{}' takes {} operands, found {}", name(), operands, i.operands.size()));
+  for (size_t k = 0; k < addresses; ++k)
+    if (i.operands[k].kind != Kind::kAddress)
+      return error(i.operands[k].loc,
+                   fmt::format("'{}' needs an address in brackets as operand {}", name(), k + 1));
+  const Operand& place = i.operands[tensor];
+  if (place.elements.size() != 1 || place.elements[0].kind != Kind::kVector ||
+      place.elements[0].elements.size() != dimensions)
+    return error(place.loc, fmt::format("'{}' needs {} coordinate{} behind the tensor map", name(),
+                                        dimensions, dimensions == 1 ? "" : "s"));
+  for (const Operand& e : place.elements[0].elements) check_source(i, e, Type::kB32, false);
+  if (blocks) check_source(i, i.operands[addresses], Type::kB16, false);
+}
+
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read, or a predicate} {, policy};
 /// cp.async.wait_group number.
 void FunctionVerifier::check_async_copy(const Instruction& i) {
@@ -174,6 +209,7 @@ void FunctionVerifier::check_async_copy(const Instruction& i) {
   if (i.operands.empty()) return;
   if (instruction_words(i).front() == "createpolicy")
     return check_destination(i, i.operands[0], Type::kB64, false);
+  if (has_word(i, "tensor")) return check_tensor_copy(i);
   if (has_word(i, "bulk") && i.operands.size() > 1) return check_bulk_copy(i);
   if (i.operands[0].kind != Kind::kAddress) {
     static_cast<void>(constant(i.operands[0]));

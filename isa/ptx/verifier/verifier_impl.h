@@ -105,6 +105,7 @@ class FunctionVerifier {
   void check_cluster_address(const Instruction& i);
   void check_async_copy(const Instruction& i);
   void check_bulk_copy(const Instruction& i);
+  void check_tensor_copy(const Instruction& i);
   void check_mbarrier(const Instruction& i);
   void check_matrix_move(const Instruction& i);
   void check_mma(const Instruction& i);

@@ -1,0 +1,67 @@
+// Tensor maps: what cuTensorMapEncodeTiled makes on the host and cp.async.bulk.tensor reads (PTX ISA,
+// "Tensors"). Programs keep the 128 bytes wherever they like, so they say of themselves what they are.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "isa/ptx/types.h"
+
+namespace gpusim::isa {
+
+struct TensorMap {
+  static constexpr size_t kBytes = 128, kAlign = 64, kMostRank = 5;
+  static constexpr uint64_t kMostSize = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
+  static constexpr uint32_t kMostBox = 256, kMostStep = 8;
+
+  /// In the order of CUtensorMapDataType.
+  enum class Element : uint8_t {
+    kU8,
+    kU16,
+    kU32,
+    kS32,
+    kU64,
+    kS64,
+    kF16,
+    kF32,
+    kF64,
+    kBF16,
+    kF32Ftz,
+    kTF32,
+    kTF32Ftz
+  };
+  static constexpr unsigned kElements = 13;
+  /// In the order of CUtensorMapSwizzle: which 16 bytes of its row a piece of shared memory lies at.
+  enum class Swizzle : uint8_t { kNone, k32, k64, k128 };
+  static constexpr unsigned kSwizzles = 4;
+
+  uint64_t address = 0;
+  /// Elements of each dimension, and bytes from one to the next; those of the first are its element's.
+  std::array<uint64_t, kMostRank> size{}, stride{};
+  std::array<uint32_t, kMostRank> box{};   ///< that a copy spans
+  std::array<uint32_t, kMostRank> step{};  ///< of which it takes every so many
+  uint8_t rank = 0;
+  Element element = Element::kU8;
+  Swizzle swizzle = Swizzle::kNone;
+  bool fills_with_nan = false;
+
+  [[nodiscard]] Type type() const;
+  [[nodiscard]] uint32_t element_bytes() const { return static_cast<uint32_t>(type_bytes(type())); }
+  /// Bytes of a row of the box, and from one row to the next in shared memory: a row that is shorter than
+  /// what is swizzled takes up as much.
+  [[nodiscard]] uint32_t row_bytes() const { return box[0] * element_bytes(); }
+  [[nodiscard]] uint32_t row_pitch() const;
+  /// Elements of the box in dimension d.
+  [[nodiscard]] uint32_t count(size_t d) const { return d == 0 ? box[0] : (box[d] + step[d] - 1) / step[d]; }
+  [[nodiscard]] uint64_t rows() const;
+  /// Where the byte at this address of shared memory lies.
+  [[nodiscard]] uint64_t swizzled(uint64_t shared) const;
+
+  /// The 128 bytes; their layout is our own.
+  [[nodiscard]] std::array<std::byte, kBytes> packed() const;
+  /// Nothing if these are not bytes that packed() gave, unchanged.
+  [[nodiscard]] static std::optional<TensorMap> unpacked(const std::byte* bytes);
+};
+
+}  // namespace gpusim::isa
