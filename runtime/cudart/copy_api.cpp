@@ -123,6 +123,12 @@ Copy bytes_from_array(Device& device, void* to, cudaArray_const_t array, size_t 
   array_rows(array_of(device, array), x, bytes, width, height);
   return from_array(device, to, width, array, x, y, width, height, kind);
 }
+Copy bytes_between_arrays(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                          size_t from_x, size_t from_y, size_t bytes, cudaMemcpyKind kind) {
+  size_t width = 0, height = 0;
+  array_rows(array_of(device, from), from_x, bytes, width, height);
+  return array_to_array(device, to, to_x, to_y, from, from_x, from_y, width, height, kind);
+}
 }  // namespace
 
 GPUSIM_COPY(cudaMemcpy3D, (const cudaMemcpy3DParms* p), checked_3d(device, p))
@@ -170,6 +176,10 @@ GPUSIM_COPY(cudaMemcpy2DArrayToArray,
             (cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t from_x, size_t from_y,
              size_t width, size_t height, cudaMemcpyKind kind),
             array_to_array(device, to, to_x, to_y, from, from_x, from_y, width, height, kind))
+GPUSIM_COPY(cudaMemcpyArrayToArray,
+            (cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t from_x, size_t from_y,
+             size_t bytes, cudaMemcpyKind kind),
+            bytes_between_arrays(device, to, to_x, to_y, from, from_x, from_y, bytes, kind))
 GPUSIM_COPY(cudaMemcpyToArray,
             (cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind),
             bytes_to_array(device, array, x, y, from, bytes, kind))

@@ -302,6 +302,17 @@ GPUSIM_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(int) {
 GPUSIM_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() {
   return call([](Device&) {});
 }
+// Their names before CUDA 4
+#if GPUSIM_CUDART < 13
+GPUSIM_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, int limit) {
+  return cudaDeviceGetLimit(value, limit);
+}
+GPUSIM_EXPORT cudaError_t cudaThreadSetLimit(int limit, size_t value) {
+  return cudaDeviceSetLimit(limit, value);
+}
+GPUSIM_EXPORT cudaError_t cudaThreadGetCacheConfig(int* config) { return cudaDeviceGetCacheConfig(config); }
+GPUSIM_EXPORT cudaError_t cudaThreadSetCacheConfig(int config) { return cudaDeviceSetCacheConfig(config); }
+#endif
 GPUSIM_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call([&](Device&) {
     require(can != nullptr);

@@ -246,6 +246,8 @@ class GraphLaunch {
         return submit(std::move(after), [&](Stream& s) { device_.fill(node.fill, s, false); });
       case Node::Type::kHost:
         return submit(std::move(after), [&](Stream& s) { device_.host_function(node.host, s); });
+      case Node::Type::kBatch:
+        return submit(std::move(after), [&](Stream& s) { node.run_operations(device_, s); });
       case Node::Type::kRecord:
         return submit(std::move(after), [&](Stream& s) { device_.record(event_of(node), s); });
       case Node::Type::kGraph:

@@ -28,6 +28,7 @@ struct Node {
     kRecord = 7,
     kAllocate = 10,
     kFree = 11,
+    kBatch = 12,
     kConditional = 13
   };
   Type type = Type::kEmpty;
@@ -55,6 +56,9 @@ struct Node {
   std::shared_ptr<Graph> child;
   std::shared_ptr<GraphMemory> memory;  ///< that the node allocates or frees
   cudaMemAllocNodeParams memory_parameters{};
+  // kBatch: values that are written and waited for, as the program gave them and as a stream does them
+  std::vector<std::byte> operations;
+  std::function<void(Device&, Stream&)> run_operations;
   // kConditional
   std::shared_ptr<Condition> condition;
   ConditionalType conditional_type = ConditionalType::kIf;

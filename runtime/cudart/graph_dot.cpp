@@ -32,6 +32,8 @@ std::string label_of(const Node& node) {
       return "MEM_ALLOC";
     case Node::Type::kFree:
       return "MEM_FREE";
+    case Node::Type::kBatch:
+      return "BATCH_MEM_OP";
     case Node::Type::kConditional:
       return "CONDITIONAL";
     case Node::Type::kEmpty:

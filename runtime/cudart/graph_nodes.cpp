@@ -135,7 +135,7 @@ void set_node(Device& device, const Graph& graph, Node& node, cudaGraphNodeParam
 Node::Type type_of(const cudaGraphNodeParams& p) {
   constexpr int kSignal = 8, kSemaphoreWait = 9;
   require(p.type >= 0 && p.type <= static_cast<int>(Node::Type::kConditional));
-  require(p.type != kSignal && p.type != kSemaphoreWait && p.type != static_cast<int>(Node::Type::kFree) + 1,
+  require(p.type != kSignal && p.type != kSemaphoreWait && p.type != static_cast<int>(Node::Type::kBatch),
           Code::kNotSupported);
   return static_cast<Node::Type>(p.type);
 }

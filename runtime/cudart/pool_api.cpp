@@ -140,13 +140,33 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int n
   });
 }
 #if GPUSIM_CUDART >= 13
+namespace {
+/// There are pools of the device's own memory.
+void require_device_memory(const cudaMemLocation* location, int type) {
+  constexpr int kPinned = 1, kDeviceMemory = 1;
+  require(location != nullptr);
+  require(location->type == kDeviceMemory && type == kPinned, Code::kNotSupported);
+  require(location->id == 0, Code::kInvalidDevice);
+}
+}  // namespace
 GPUSIM_EXPORT cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location, int type) {
   return call([&](Device&) {
-    constexpr int kPinned = 1, kOnDevice = 1;
-    require(pool != nullptr && location != nullptr);
-    require(location->type == kOnDevice && type == kPinned, Code::kNotSupported);
-    require(location->id == 0, Code::kInvalidDevice);
+    require(pool != nullptr);
+    require_device_memory(location, type);
     *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, int type) {
+  return call([&](Device&) {
+    require(pool != nullptr);
+    require_device_memory(location, type);
+    *pool = reinterpret_cast<cudaMemPool_t>(pools().current);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemSetMemPool(cudaMemLocation* location, int type, cudaMemPool_t pool) {
+  return call([&](Device&) {
+    require_device_memory(location, type);
+    pools().current = &pool_of(pool);
   });
 }
 #endif

@@ -13,6 +13,7 @@ constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   return call([&](Device& device) {
     require(stream != nullptr && (flags & ~kNonBlocking) == 0);
+    device.check();
     priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
     *stream = reinterpret_cast<cudaStream_t>(&device.add_stream(flags != kNonBlocking, priority, flags));
   });
@@ -148,6 +149,7 @@ GPUSIM_ASK_STREAM(cudaStreamGetDevice, int, 0)
 GPUSIM_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return call([&](Device& device) {
     require(event != nullptr);
+    device.check();
     *event = reinterpret_cast<cudaEvent_t>(&new_event(device, flags));
   });
 }

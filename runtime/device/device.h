@@ -265,6 +265,9 @@ class Device {
   }
   void record(Event& event, Stream& stream);
   void wait(Stream& stream, const Event& event);
+  /// The event stands for what all streams have so far; what they get from now on waits for it.
+  void record_all(Event& event);
+  void wait_all(const Event& event);
   void synchronize();
   void synchronize(const Stream& stream);
   void synchronize(const Event& event);
@@ -421,6 +424,7 @@ class Device {
   Stream legacy_;
   std::map<const Stream*, std::unique_ptr<Stream>> streams_;
   std::map<std::thread::id, Stream*> thread_streams_;
+  Stream* joined_ = nullptr;  ///< in which events of all streams are recorded
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   uint32_t next_stream_ = 1;
   std::unique_ptr<comp::Checker> checker_;  ///< of a run with checks

@@ -397,6 +397,21 @@ void Device::wait(Stream& stream, const Event& event) {
   if (event.recorded && !event.reached) stream.waits.push_back(event.work);
 }
 
+void Device::record_all(Event& event) {
+  if (joined_ == nullptr || !is_stream(joined_)) joined_ = &add_stream(false, 0, 0);
+  const auto waits_for = [&](const Stream& s) {
+    if (s.last_work != 0) joined_->waits.push_back(s.last_work);
+  };
+  waits_for(legacy_);
+  for (const auto& [key, stream] : streams_) waits_for(*stream);
+  record(event, *joined_);
+}
+
+void Device::wait_all(const Event& event) {
+  wait(legacy_, event);
+  for (const auto& [key, stream] : streams_) wait(*stream, event);
+}
+
 uint64_t Device::take_number(Work& work, Stream& stream) {
   work.number = ++work_count_;
   work.stream = stream.number;

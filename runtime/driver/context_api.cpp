@@ -143,6 +143,49 @@ GPUSIM_DRIVER cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
   *can = 0;
   return 0;
 }
+GPUSIM_DRIVER cuDeviceGetP2PAttribute(int* value, int, CUdevice, CUdevice) {
+  return static_cast<int>(value == nullptr ? Code::kInvalidValue : Code::kInvalidDevice);
+}
+GPUSIM_DRIVER cuCtxEnablePeerAccess(CUcontext, unsigned flags) {
+  return static_cast<int>(flags != 0 ? Code::kInvalidValue : Code::kInvalidDevice);
+}
+GPUSIM_DRIVER cuCtxDisablePeerAccess(CUcontext) { return static_cast<int>(Code::kPeerAccessNotEnabled); }
+/// Contexts that have only some SMs need a service that is not here.
+GPUSIM_DRIVER cuDeviceGetExecAffinitySupport(int* supported, int, CUdevice number) {
+  return call([&](Device&) {
+    require(supported != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *supported = 0;
+  });
+}
+GPUSIM_DRIVER cuCtxGetExecAffinity(void* affinity, int) {
+  constexpr int kUnsupportedAffinity = 224;
+  return affinity == nullptr ? 1 : kUnsupportedAffinity;
+}
+GPUSIM_DRIVER cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, int, unsigned, CUdevice number) {
+  constexpr int kMaxTexture1DLinear = 69;
+  return call([&](Device& device) {
+    require(elements != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *elements = static_cast<size_t>(device_attribute(device.machine(), kMaxTexture1DLinear));
+  });
+}
+/// CUdevprop
+struct DeviceProperties {
+  int max_threads, max_block[3], max_grid[3], shared_bytes, constant_bytes, warp, pitch, registers, clock,
+      alignment;
+};
+GPUSIM_DRIVER cuDeviceGetProperties(DeviceProperties* p, CUdevice number) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    static_assert(sizeof(*p) == sizeof(kAttributes));
+    int values[std::size(kAttributes)];
+    std::ranges::transform(kAttributes, values, [&](int a) { return device_attribute(device.machine(), a); });
+    std::memcpy(p, values, sizeof(values));
+  });
+}
 
 GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice number) {
   return call([&](Device&) {
@@ -220,6 +263,26 @@ GPUSIM_DRIVER cuCtxSynchronize() {
     device.synchronize();
   });
 }
+GPUSIM_DRIVER cuCtxRecordEvent(CUcontext, CUevent event) {
+  return call([&](Device& device) {
+    cudart::refuse_while_anything_is_captured();
+    device.record_all(cudart::event_of(device, event));
+  });
+}
+GPUSIM_DRIVER cuCtxWaitEvent(CUcontext, CUevent event) {
+  return call([&](Device& device) {
+    cudart::refuse_while_anything_is_captured();
+    device.wait_all(cudart::event_of(device, event));
+  });
+}
+GPUSIM_DRIVER cuCtxGetId(CUcontext context, unsigned long long* id) {
+  if (context == nullptr) context = current_context();
+  if (context == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
+  if (id == nullptr) return 1;
+  *id = reinterpret_cast<uintptr_t>(context);
+  return 0;
+}
+GPUSIM_DRIVER cuCtxDetach(CUcontext context) { return cuCtxDestroy_v2(context); }
 GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
     require(limit >= 0 && limit < 8);

@@ -252,6 +252,18 @@ GPUSIM_DRIVER_COPY(cuMemcpyDtoD, _v2, CUdeviceptr, CUdeviceptr, pointer(to), poi
                    cudaMemcpyDeviceToDevice)
 GPUSIM_DRIVER_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr, pointer(to), pointer(from), cudaMemcpyDefault)
 
+// All contexts are of one device.
+#define GPUSIM_PEER_COPY(waits, waits_not)                                                                  \
+  GPUSIM_DRIVER cuMemcpyPeer##waits(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes) { \
+    return cuMemcpyDtoD_v2##waits(to, from, bytes);                                                         \
+  }                                                                                                         \
+  GPUSIM_DRIVER cuMemcpyPeerAsync##waits_not(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,        \
+                                             size_t bytes, CUstream stream) {                               \
+    return cuMemcpyDtoDAsync_v2##waits_not(to, from, bytes, stream);                                        \
+  }
+GPUSIM_PEER_COPY(, )
+GPUSIM_PEER_COPY(_ptds, _ptsz)
+
 #define GPUSIM_DRIVER_FILL_IN(bits, type, waits, waits_not, null, stream_of_call)                           \
   GPUSIM_DRIVER cuMemsetD##bits##_v2##waits(CUdeviceptr to, type value, size_t count) {                     \
     return fill(to, 0, value, bits / 8, count, 1, null, true);                                              \

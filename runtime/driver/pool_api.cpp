@@ -9,6 +9,12 @@ GPUSIM_SAME(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (CUmemoryPoo
             (pool, device))
 GPUSIM_SAME(cuDeviceGetMemPool, cudaDeviceGetMemPool, (CUmemoryPool * pool, CUdevice device), (pool, device))
 GPUSIM_SAME(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, CUmemoryPool pool), (device, pool))
+GPUSIM_SAME(cuMemGetDefaultMemPool, cudaMemGetDefaultMemPool,
+            (CUmemoryPool * pool, cudaMemLocation* location, int type), (pool, location, type))
+GPUSIM_SAME(cuMemGetMemPool, cudaMemGetMemPool, (CUmemoryPool * pool, cudaMemLocation* location, int type),
+            (pool, location, type))
+GPUSIM_SAME(cuMemSetMemPool, cudaMemSetMemPool, (cudaMemLocation * location, int type, CUmemoryPool pool),
+            (location, type, pool))
 GPUSIM_SAME(cuMemPoolCreate, cudaMemPoolCreate, (CUmemoryPool * pool, const cudaMemPoolProps* properties),
             (pool, properties))
 GPUSIM_SAME(cuMemPoolDestroy, cudaMemPoolDestroy, (CUmemoryPool pool), (pool))

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "runtime/cudart/graph.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -74,46 +77,47 @@ bool holds(const void* address, T value, Comparison comparison) {
 }
 
 template <class T>
-CUresult write_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
-  return call([&](Device& device) {
-    Stream& s = cudart::stream_of(device, stream, null);
-    cudart::refuse_while_capturing(device, s);
-    require(flags <= 1 && address % sizeof value == 0);
-    cudart::check_reach(device, pointer(address), sizeof value, true);
-    Copy c;
-    c.to = pointer(address);
-    c.width = c.to_pitch = c.from_pitch = c.to_slice = c.from_slice = sizeof value;
-    c.staged.resize(sizeof value);
-    std::memcpy(c.staged.data(), &value, sizeof value);
-    device.copy(std::move(c), s, false);
-  });
+void write_value(Device& device, Stream& stream, CUdeviceptr address, T value, unsigned flags) {
+  require(flags <= 1 && address % sizeof value == 0);
+  cudart::check_reach(device, pointer(address), sizeof value, true);
+  Copy c;
+  c.to = pointer(address);
+  c.width = c.to_pitch = c.from_pitch = c.to_slice = c.from_slice = sizeof value;
+  c.staged.resize(sizeof value);
+  std::memcpy(c.staged.data(), &value, sizeof value);
+  device.copy(std::move(c), stream, false);
 }
 
 template <class T>
-CUresult wait_value(CUstream stream, CUdeviceptr address, T value, unsigned flags, cudart::Default null) {
+void wait_value(Device& device, Stream& stream, CUdeviceptr address, T value, unsigned flags) {
+  const unsigned comparison = flags & ~kFlush;
+  require(comparison <= static_cast<unsigned>(Comparison::kNor) && address % sizeof value == 0);
+  cudart::check_reach(device, pointer(address), sizeof value, true);
+  device.wait_until([from = pointer(address), value,
+                     comparison] { return holds(from, value, static_cast<Comparison>(comparison)); },
+                    stream);
+}
+
+/// Does something in a stream that is not captured.
+template <class Action>
+CUresult in_stream(CUstream stream, cudart::Default null, Action action) {
   return call([&](Device& device) {
     Stream& s = cudart::stream_of(device, stream, null);
     cudart::refuse_while_capturing(device, s);
-    const unsigned comparison = flags & ~kFlush;
-    require(comparison <= static_cast<unsigned>(Comparison::kNor) && address % sizeof value == 0);
-    cudart::check_reach(device, pointer(address), sizeof value, true);
-    device.wait_until([from = pointer(address), value,
-                       comparison] { return holds(from, value, static_cast<Comparison>(comparison)); },
-                      s);
+    action(device, s);
   });
 }
 
 }  // namespace
-#define GPUSIM_VALUE(name, type, function)                                                         \
-  GPUSIM_DRIVER name(CUstream stream, CUdeviceptr address, type value, unsigned flags) {           \
-    return function<type>(stream, address, value, flags, cudart::Default::kLegacy);                \
-  }                                                                                                \
-  GPUSIM_DRIVER name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned flags) {      \
-    return function<type>(stream, address, value, flags, cudart::Default::kLegacy);                \
-  }                                                                                                \
-  GPUSIM_DRIVER name##_v2_ptsz(CUstream stream, CUdeviceptr address, type value, unsigned flags) { \
-    return function<type>(stream, address, value, flags, cudart::Default::kThread);                \
+#define GPUSIM_VALUE_IN(name, type, function, null)                                                         \
+  GPUSIM_DRIVER name(CUstream stream, CUdeviceptr address, type value, unsigned flags) {                    \
+    return in_stream(stream, null,                                                                          \
+                     [&](Device& device, Stream& s) { function<type>(device, s, address, value, flags); }); \
   }
+#define GPUSIM_VALUE(name, type, function)                             \
+  GPUSIM_VALUE_IN(name, type, function, cudart::Default::kLegacy)      \
+  GPUSIM_VALUE_IN(name##_v2, type, function, cudart::Default::kLegacy) \
+  GPUSIM_VALUE_IN(name##_v2_ptsz, type, function, cudart::Default::kThread)
 GPUSIM_VALUE(cuStreamWriteValue32, uint32_t, write_value)
 GPUSIM_VALUE(cuStreamWriteValue64, uint64_t, write_value)
 GPUSIM_VALUE(cuStreamWaitValue32, uint32_t, wait_value)
@@ -133,36 +137,86 @@ struct MemoryOperation {
 };
 static_assert(sizeof(MemoryOperation) == 48);
 
-CUresult batch(CUstream stream, unsigned count, const MemoryOperation* operations, unsigned flags,
-               cudart::Default null) {
+std::vector<MemoryOperation> checked_batch(unsigned count, const MemoryOperation* operations,
+                                           unsigned flags) {
   constexpr unsigned kMost = 256;
-  if (flags != 0 || count > kMost || (operations == nullptr && count != 0))
-    return static_cast<int>(Code::kInvalidValue);
-  const auto known = [](const MemoryOperation& o) {
+  require(flags == 0 && count <= kMost && (operations != nullptr || count == 0));
+  std::vector<MemoryOperation> all(operations, operations + count);
+  require(std::ranges::all_of(all, [](const MemoryOperation& o) {
     return o.kind >= MemoryOperation::kWait32 && o.kind <= MemoryOperation::kBarrier;
-  };
-  if (!std::all_of(operations, operations + count, known)) return static_cast<int>(Code::kInvalidValue);
-  for (const MemoryOperation* o = operations; o != operations + count; ++o) {
-    const auto value = static_cast<uint32_t>(o->value);
-    CUresult error = 0;  // a flush and a barrier: what is written is there, and in order
-    if (o->kind == MemoryOperation::kWait32) error = wait_value(stream, o->address, value, o->flags, null);
-    if (o->kind == MemoryOperation::kWait64) error = wait_value(stream, o->address, o->value, o->flags, null);
-    if (o->kind == MemoryOperation::kWrite32) error = write_value(stream, o->address, value, o->flags, null);
-    if (o->kind == MemoryOperation::kWrite64)
-      error = write_value(stream, o->address, o->value, o->flags, null);
-    if (error != 0) return error;
+  }));
+  return all;
+}
+
+void run_batch(Device& device, Stream& stream, const std::vector<MemoryOperation>& operations) {
+  for (const MemoryOperation& o : operations) {
+    const auto value = static_cast<uint32_t>(o.value);
+    // A flush and a barrier: what is written is there, and in order.
+    if (o.kind == MemoryOperation::kWait32) wait_value(device, stream, o.address, value, o.flags);
+    if (o.kind == MemoryOperation::kWait64) wait_value(device, stream, o.address, o.value, o.flags);
+    if (o.kind == MemoryOperation::kWrite32) write_value(device, stream, o.address, value, o.flags);
+    if (o.kind == MemoryOperation::kWrite64) write_value(device, stream, o.address, o.value, o.flags);
   }
-  return 0;
 }
 
 }  // namespace
 #define GPUSIM_MEMORY_BATCH(name, null)                                                              \
   GPUSIM_DRIVER name(CUstream stream, unsigned count, MemoryOperation* operations, unsigned flags) { \
-    return batch(stream, count, operations, flags, null);                                            \
+    return in_stream(stream, null, [&](Device& device, Stream& s) {                                  \
+      run_batch(device, s, checked_batch(count, operations, flags));                                 \
+    });                                                                                              \
   }
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp, cudart::Default::kLegacy)
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2, cudart::Default::kLegacy)
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2_ptsz, cudart::Default::kThread)
+
+namespace {
+
+using cudart::Node;
+
+/// CUDA_BATCH_MEM_OP_NODE_PARAMS
+struct BatchParameters {
+  CUcontext context;
+  unsigned count;
+  MemoryOperation* operations;
+  unsigned flags;
+};
+
+void set_batch(Node& node, const BatchParameters* p) {
+  require(p != nullptr);
+  std::vector<MemoryOperation> all = checked_batch(p->count, p->operations, p->flags);
+  const auto bytes = std::as_bytes(std::span(all));
+  node.operations.assign(bytes.begin(), bytes.end());
+  node.run_operations = [all = std::move(all)](Device& device, Stream& s) { run_batch(device, s, all); };
+}
+
+}  // namespace
+
+GPUSIM_DRIVER cuGraphAddBatchMemOpNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                       size_t count, const BatchParameters* p) {
+  return cudart::add_node(node, graph, after, count, Node::Type::kBatch,
+                          [&](Device&, cudart::Graph&, Node& n) { set_batch(n, p); });
+}
+/// The operations are the node's own, as long as they are not set again.
+GPUSIM_DRIVER cuGraphBatchMemOpNodeGetParams(cudaGraphNode_t node, BatchParameters* p) {
+  return call([&](Device&) {
+    require(p != nullptr);
+    Node& n = cudart::of_type(cudart::node_of(node), Node::Type::kBatch);
+    *p = {kPrimary, static_cast<unsigned>(n.operations.size() / sizeof(MemoryOperation)),
+          reinterpret_cast<MemoryOperation*>(n.operations.data()), 0};
+  });
+}
+GPUSIM_DRIVER cuGraphBatchMemOpNodeSetParams(cudaGraphNode_t node, const BatchParameters* p) {
+  return call([&](Device&) { set_batch(cudart::of_type(cudart::node_of(node), Node::Type::kBatch), p); });
+}
+GPUSIM_DRIVER cuGraphExecBatchMemOpNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                 const BatchParameters* p) {
+  return call([&](Device& device) {
+    device.synchronize();
+    Node& n = cudart::node_in(cudart::executable_of(executable), node);
+    set_batch(cudart::of_type(n, Node::Type::kBatch), p);
+  });
+}
 
 GPUSIM_DRIVER cuProfilerInitialize(const char*, const char*, int) { return 0; }
 GPUSIM_DRIVER cuProfilerStart() { return 0; }

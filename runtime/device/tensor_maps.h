@@ -1,0 +1,14 @@
+// Tensor maps of programs (isa/exec/tensor_map.h), by the rules of cuTensorMapEncodeTiled.
+#pragma once
+#include "isa/exec/tensor_map.h"
+
+namespace gpusim::runtime {
+
+using TensorMapBytes = std::array<std::byte, isa::TensorMap::kBytes>;
+
+/// The bytes of a map whose first stride may be left out. Throws a Failure for what cannot be.
+[[nodiscard]] TensorMapBytes encoded(isa::TensorMap map);
+/// Those of the same map at another address.
+[[nodiscard]] TensorMapBytes moved(const std::byte* map, uint64_t address);
+
+}  // namespace gpusim::runtime

@@ -1,0 +1,70 @@
+// Tensor maps: what cp.async.bulk.tensor reads of a tensor in global memory.
+#include <algorithm>
+
+#include "runtime/device/tensor_maps.h"
+#include "runtime/driver/driver.h"
+
+namespace gpusim::runtime::driver {
+
+namespace {
+
+using isa::TensorMap;
+
+/// Of CUtensorMapInterleave, CUtensorMapL2promotion and CUtensorMapFloatOOBfill: how many there are.
+constexpr int kInterleaves = 3, kPromotions = 4, kFills = 2;
+/// Of CUtensorMapDataType and CUtensorMapSwizzle, those of later machines too.
+constexpr int kElements = 16, kSwizzles = 7;
+
+/// A tensor map as cuda.h declares it.
+struct CUtensorMap {
+  alignas(TensorMap::kAlign) std::byte bytes[TensorMap::kBytes];
+};
+
+/// One of `count` numbers, of which those from `supported` on are not supported.
+void require_number(int number, int count, int supported) {
+  require(number >= 0 && number < count);
+  require(number < supported, Code::kNotSupported);
+}
+
+void require_place(const CUtensorMap* map) {
+  require(map != nullptr && reinterpret_cast<uintptr_t>(map) % TensorMap::kAlign == 0);
+}
+
+}  // namespace
+
+GPUSIM_DRIVER cuTensorMapEncodeTiled(CUtensorMap* to, int element, unsigned rank, void* address,
+                                     const uint64_t* size, const uint64_t* stride, const uint32_t* box,
+                                     const uint32_t* step, int interleave, int swizzle, int promotion,
+                                     int fill) {
+  return call([&](Device&) {
+    require_place(to);
+    require(rank >= 1 && rank <= TensorMap::kMostRank);
+    require(size != nullptr && box != nullptr && step != nullptr && (rank == 1 || stride != nullptr));
+    require_number(element, kElements, TensorMap::kElements);
+    require_number(swizzle, kSwizzles, TensorMap::kSwizzles);
+    require_number(interleave, kInterleaves, 1);
+    require(promotion >= 0 && promotion < kPromotions && fill >= 0 && fill < kFills);
+    TensorMap map;
+    map.address = reinterpret_cast<uintptr_t>(address);
+    map.rank = static_cast<uint8_t>(rank);
+    map.element = static_cast<TensorMap::Element>(element);
+    map.swizzle = static_cast<TensorMap::Swizzle>(swizzle);
+    map.fills_with_nan = fill != 0;
+    std::copy_n(size, rank, map.size.begin());
+    if (rank > 1) std::copy_n(stride, rank - 1, map.stride.begin() + 1);
+    std::copy_n(box, rank, map.box.begin());
+    std::copy_n(step, rank, map.step.begin());
+    // Steps of the first dimension are not looked at.
+    map.step[0] = 1;
+    std::ranges::copy(encoded(map), to->bytes);
+  });
+}
+
+GPUSIM_DRIVER cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  return call([&](Device&) {
+    require_place(map);
+    std::ranges::copy(moved(map->bytes, reinterpret_cast<uintptr_t>(address)), map->bytes);
+  });
+}
+
+}  // namespace gpusim::runtime::driver
