@@ -244,8 +244,12 @@ std::optional<Proposal> atomics(const Facts& f) {
         "add up the {:.0f} lanes of a warp first, by shuffles, and let one of them do the "
         "atomic operation",
         lanes_each);
-    p.after.scale("l2_atomics", 1 / lanes_each);
-    p.after.tail /= lanes_each;
+    // An access of one word is left of each.
+    const core::MachineConfig::Partition& l2 = f.machine().l2;
+    const double left = (l2.atomic_access_cycles + l2.atomic_cycles) /
+                        (l2.atomic_access_cycles + lanes_each * l2.atomic_cycles);
+    p.after.scale("l2_atomics", left);
+    p.after.tail *= left;
     p.after.chain[p.pc] +=
         executed / f.warps() * std::log2(lanes_each) * (f.latency("warp") + f.latency("fp32"));
     return p;
