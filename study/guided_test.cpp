@@ -78,12 +78,13 @@ TEST_F(GuidedStudy, DoesNotUseWhatItDidNotChoose) {
 TEST_F(GuidedStudy, DrawsOtherPointsWithAnotherSeedAndAlwaysTakesTheOneThatTheModelLikesBest) {
   study_.axes.push_back(axis_from_option("dram_clock=1000MHz,1674MHz"));
   points_ = points_of(study_);
-  const Guided one = run_guided(study_, points_, 5, 1, options_);
-  const Guided other = run_guided(study_, points_, 5, 2, options_);
-  EXPECT_NE(one.chosen, other.chosen);
-  const auto least = std::ranges::min_element(one.estimates, {}, &Estimate::model_s) - one.estimates.begin();
-  for (const Guided* guided : {&one, &other})
-    EXPECT_THAT(guided->chosen, testing::Contains(static_cast<size_t>(least)));
+  EXPECT_NE(run_guided(study_, points_, 5, 1, options_).chosen,
+            run_guided(study_, points_, 5, 2, options_).chosen);
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const Guided guided = run_guided(study_, points_, 3, seed, options_);
+    const auto least = std::ranges::min_element(guided.estimates, {}, &Estimate::model_s);
+    EXPECT_THAT(guided.chosen, testing::Contains(static_cast<size_t>(least - guided.estimates.begin())));
+  }
 }
 
 TEST_F(GuidedStudy, SaysWhereTheModelDoesNotApply) {
