@@ -1,4 +1,5 @@
-// cp.async.bulk.tensor: what copies of boxes give is compared with plain computations on the host.
+// cp.async.bulk.tensor and the maps that it reads: what copies of boxes give is compared with plain
+// computations on the host.
 #include <fmt/format.h>
 
 #include <bit>
@@ -70,6 +71,76 @@ TEST(TensorCopies, OperandsAreChecked) {
     const ParseResult parsed =
         parse_module(warp_kernel(declarations, fmt::format("{} {}; ret;", form, operands)));
     EXPECT_THAT(messages(verify_module(parsed.module)), testing::HasSubstr(wrong)) << operands;
+  }
+}
+
+/// Where word x of row y of a box of eight words a row lies in shared memory, in words: the pieces of every
+/// second 128 bytes have changed places.
+uint32_t place_of(uint32_t x, uint32_t y) {
+  const uint32_t byte = 4 * (8 * y + x);
+  return (byte ^ (byte / 128 % 2 * 16)) / 4;
+}
+
+TEST(TensorCopies, BoxesComeInGoOutAndAreAddedUp) {
+  constexpr int kWidth = 20, kRows = 10, kPitch = 64, kBoxWidth = 8, kBoxRows = 10;
+  const std::string text = warp_kernel(
+      ".reg .b32 %r<20>; .reg .pred %p<4>; .shared .align 1024 .b8 s[1024]; .shared .align 8 .b64 b;",
+      R"(mov.u32 %r0, s; mov.u32 %r2, b; setp.eq.u32 %p0, %tid0, 0;
+      @%p0 mbarrier.init.shared.b64 [%r2], 1;
+      @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 320;
+      bar.sync 0;
+      mov.u32 %r3, 16; mov.u32 %r4, -3;
+      @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [%in, {%r3, %r4}], [%r2];
+      W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;
+      mad.lo.u32 %r5, %tid0, 16, %r0;
+      ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r5]; st.global.v4.u32 [%out], {%r6, %r7, %r8, %r9};
+      add.u32 %r6, %r6, 1000; add.u32 %r7, %r7, 1000; add.u32 %r8, %r8, 1000; add.u32 %r9, %r9, 1000;
+      st.shared.v4.u32 [%r5], {%r6, %r7, %r8, %r9};
+      bar.sync 0;
+      mov.u32 %r3, -2; mov.u32 %r4, 5;
+      @%p0 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%in, {%r3, %r4}], [%r0];
+      cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+      mov.u32 %r3, 4; mov.u32 %r4, 0;
+      @%p0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%in, {%r3, %r4}], [%r0];
+      cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;)");
+  std::vector<uint32_t> tensor(kPitch * kRows);
+  for (size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<uint32_t>(i * 2654435761u);
+
+  // The same on the host: a box of words of the tensor, zeros outside of it.
+  std::vector<uint32_t> box(256), after = tensor;
+  const auto inside = [](int x, int y) { return x >= 0 && x < kWidth && y >= 0 && y < kRows; };
+  const auto each = [](auto fn) {
+    for (int y = 0; y < kBoxRows; ++y)
+      for (int x = 0; x < kBoxWidth; ++x) fn(x, y);
+  };
+  const auto in_box = [](int x, int y) {
+    return place_of(static_cast<uint32_t>(x), static_cast<uint32_t>(y));
+  };
+  each([&](int x, int y) {
+    if (inside(16 + x, y - 3)) box[in_box(x, y)] = tensor[static_cast<size_t>((y - 3) * kPitch + 16 + x)];
+  });
+  each([&](int x, int y) {
+    if (inside(x - 2, y + 5)) after[static_cast<size_t>((y + 5) * kPitch + x - 2)] = box[in_box(x, y)] + 1000;
+  });
+  each([&](int x, int y) {
+    if (inside(x + 4, y)) after[static_cast<size_t>(y * kPitch + x + 4)] += box[in_box(x, y)] + 1000;
+  });
+
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    TestMemory memory;
+    TensorMap map = rows_of_words(TensorMap::Swizzle::k32);
+    map.address = memory.add_values(tensor);
+    map.box = {kBoxWidth, kBoxRows};
+    const auto bytes = map.packed();
+    const uint64_t in = memory.add_values(std::vector<std::byte>(bytes.begin(), bytes.end())),
+                   out = memory.add(size_t{32} * 64 * 4);
+    const KernelImage image = lower_ok(text, level(l, 0, 90));
+    BlockRunner runner(image, memory, pack_params({in, out}), 32);
+    ASSERT_TRUE(runner.run(2'000'000).finished);
+    const auto copied = memory.read<uint32_t>(out, size_t{32} * 64);
+    for (uint32_t word = 0; word < kBoxWidth * kBoxRows; ++word)
+      EXPECT_EQ(copied[word / 4 * 64 + word % 4], box[word]) << "word " << word << " of the box";
+    EXPECT_EQ(memory.read<uint32_t>(map.address, tensor.size()), after);
   }
 }
 

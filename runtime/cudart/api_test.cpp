@@ -245,6 +245,10 @@ TEST_F(Cudart, AFaultOfAKernelStays) {
   EXPECT_EQ(cudaGetLastError(), error(Code::kIllegalAddress));
   void* p = nullptr;
   EXPECT_EQ(cudaMalloc(&p, 4), error(Code::kIllegalAddress));
+  cudaStream_t stream = nullptr;
+  EXPECT_EQ(cudaStreamCreate(&stream), error(Code::kIllegalAddress));
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(cudaEventCreate(&event), error(Code::kIllegalAddress));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
             error(Code::kIllegalAddress));
 }

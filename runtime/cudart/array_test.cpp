@@ -1,6 +1,7 @@
 // Arrays and copies to and from them, as programs use them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <vector>
@@ -14,6 +15,8 @@ cudaError_t cudaMallocArray(cudaArray_t*, const cudaChannelFormatDesc*, size_t, 
 cudaError_t cudaFreeArray(cudaArray_t);
 cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t, size_t, size_t,
                                 cudaMemcpyKind);
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t, size_t, size_t,
+                                   cudaMemcpyKind);
 cudaError_t cudaMemcpy2DFromArray(void*, size_t, cudaArray_const_t, size_t, size_t, size_t, size_t,
                                   cudaMemcpyKind);
 /// cudaMemcpy3DOperand
@@ -80,6 +83,20 @@ TEST_F(CudartArray, OneRowNeedsNoPitchAndSeveralDo) {
   EXPECT_EQ(back, (std::vector<float>{9, 10, 1, 2, 3, 4, 15, 16}));
   EXPECT_EQ(cudaMemcpy2DFromArray(back.data(), 0, array, 0, 0, 16, 2, cudaMemcpyDeviceToHost), bad_pitch);
   EXPECT_EQ(cudaFreeArray(array), 0);
+}
+
+TEST_F(CudartArray, BytesGoFromArrayToArray) {
+  const cudaArray_t from = floats(8, 3), to = floats(8, 3);
+  std::vector<float> values(24), zeros(24), back(24);
+  std::iota(values.begin(), values.end(), 1.0f);
+  ASSERT_EQ(cudaMemcpy2DToArray(from, 0, 0, values.data(), 32, 32, 3, cudaMemcpyHostToDevice), 0);
+  ASSERT_EQ(cudaMemcpy2DToArray(to, 0, 0, zeros.data(), 32, 32, 3, cudaMemcpyHostToDevice), 0);
+  ASSERT_EQ(cudaMemcpyArrayToArray(to, 8, 2, from, 4, 1, 16, cudaMemcpyDeviceToDevice), 0);
+  ASSERT_EQ(cudaMemcpy2DFromArray(back.data(), 32, to, 0, 0, 32, 3, cudaMemcpyDeviceToHost), 0);
+  std::copy_n(values.begin() + 9, 4, zeros.begin() + 18);
+  EXPECT_EQ(back, zeros);
+  EXPECT_NE(cudaMemcpyArrayToArray(to, 0, 2, from, 0, 0, 64, cudaMemcpyDeviceToDevice), 0)
+      << "beyond its end";
 }
 
 TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {

@@ -13,6 +13,8 @@ GPUSIM_DRIVER cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 
 namespace {
 
+constexpr unsigned kMostParameters = 4096;  ///< bytes
+
 struct Settings {
   unsigned block[3] = {1, 1, 1}, shared = 0;
   std::vector<std::byte> parameters;
@@ -27,10 +29,11 @@ Settings& settings_of(CUfunction function) {
 
 CUresult set_parameter(CUfunction function, int offset, const void* from, size_t bytes) {
   return call([&](Device&) {
-    constexpr int kMost = 4096;
-    require(offset >= 0 && offset <= kMost && bytes <= kMost && from != nullptr);
+    require(from != nullptr && offset >= 0 && bytes <= kMostParameters);
+    const size_t end = static_cast<size_t>(offset) + bytes;
+    require(end <= kMostParameters);
     std::vector<std::byte>& parameters = settings_of(function).parameters;
-    if (parameters.size() < offset + bytes) parameters.resize(offset + bytes);
+    if (parameters.size() < end) parameters.resize(end);
     std::memcpy(parameters.data() + offset, from, bytes);
   });
 }
@@ -63,7 +66,10 @@ GPUSIM_DRIVER cuFuncSetSharedSize(CUfunction function, unsigned bytes) {
   return call([&](Device&) { settings_of(function).shared = bytes; });
 }
 GPUSIM_DRIVER cuParamSetSize(CUfunction function, unsigned bytes) {
-  return call([&](Device&) { settings_of(function).parameters.resize(bytes); });
+  return call([&](Device&) {
+    require(bytes <= kMostParameters);
+    settings_of(function).parameters.resize(bytes);
+  });
 }
 GPUSIM_DRIVER cuParamSeti(CUfunction function, int offset, unsigned value) {
   return set_parameter(function, offset, &value, sizeof(value));
