@@ -112,6 +112,8 @@ void for_each_def(const Op& op, Fn fn) {
 struct Block {
   std::vector<Op> ops;
   bool no_unroll = false;  ///< a loop that starts here stays as it is (.pragma "nounroll")
+  uint32_t gone =
+      0;  ///< where a loop became code just now: operations of its iterations that went. unroll.cpp
 };
 
 /// The code of the kernel, or of one function that is called through the call stack.
@@ -182,9 +184,11 @@ struct CallPlan;  // call_plan.h
 void exit_early(Program& program);  // early_exit.cpp: before the flow is built
 /// True if something changed. predicate_branches.cpp: blocks become fewer, so the flow is built again
 bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
-/// unroll.cpp: blocks become more, so the flow is built again
-void unroll_loops(Program& program, const Flow& flow, SimdLevel level);
-void split_local_ranges(Program& program);  // split_ranges.cpp
+/// True if loops became others. unroll.cpp: blocks become more, so the flow is built again; `again`: only
+/// loops around those that became code just now
+bool unroll_loops(Program& program, const Flow& flow, SimdLevel level, bool again);
+void join_steps(Program& program, const Flow& flow);  // join_steps.cpp
+void split_local_ranges(Program& program);            // split_ranges.cpp
 /// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
 void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);
 /// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp

@@ -169,7 +169,14 @@ void shape(lir::Program& program, SimdLevel simd) {
   clean(program, flow, true, simd);
   if (lir::predicate_branches(program, flow, simd)) flow = lir::build_flow(program);
   lir::merge_accesses(program, simd);
-  lir::unroll_loops(program, flow, simd);
+  bool again = false;
+  while (lir::unroll_loops(program, flow, simd, again)) {
+    again = true;
+    flow = lir::build_flow(program);
+    lir::join_steps(program, flow);
+    clean(program, flow, true, simd);
+    lir::merge_accesses(program, simd);
+  }
 }
 
 /// What a kernel gets at least, whatever its largest block is.

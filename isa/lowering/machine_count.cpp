@@ -501,8 +501,8 @@ class Counter {
   /// Whether the reciprocal of the divisor is there, from a division before it in its block.
   bool prepared(const Op& op) {
     const Value& d = op.src[1];
-    const uint64_t divisor = d.is_literal() ? d.bits : uint64_t{1} << 32 | d.var;
-    return !divisors_.emplace(divisor, is_signed(op.type)).second;
+    const uint32_t which = d.is_literal() ? d.launch_constant : d.var;
+    return !divisors_.emplace(d.is_literal(), which, d.is_literal() ? d.bits : 0, is_signed(op.type)).second;
   }
 
   /// An instruction takes one constant; what else it reads must be in registers.
@@ -597,10 +597,10 @@ class Counter {
   std::set<uint64_t> in_registers_;          // constants of a block
   std::set<Var> summed_;                     // of a block: waits for the sum that takes it
   std::set<Var> turns_;                      // of a block: a sine or cosine of it was taken
-  std::set<std::pair<uint64_t, bool>> divisors_;  // of a block: with sign or without
-  std::vector<bool> divergent_;                   // may differ in the lanes of a warp
-  std::vector<uint32_t> above_;                   // immediate dominators of blocks
-  uint32_t block_at_ = 0;                         // that is counted
+  std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
+  std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
+  std::vector<uint32_t> above_;                                    // immediate dominators of blocks
+  uint32_t block_at_ = 0;                                          // that is counted
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<int, bool, uint32_t>, std::vector<uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions

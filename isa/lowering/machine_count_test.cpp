@@ -60,6 +60,19 @@ TEST(MachineCount, ABlockLoadsAgainWhatIsNotThereOnEachWayToIt) {
             scheduled_for(text("%b"), 90).machine_instructions() + 1);
 }
 
+TEST(MachineCount, DivisionsShareTheReciprocalOfTheSameDivisorOnly) {
+  const std::string_view by_a = "div.u32 %r1, %t, %a; ", also_by_a = "div.u32 %r2, %o32, %a; ",
+                         by_b = "div.u32 %r2, %o32, %b; ";
+  const auto instructions = [](std::string_view first, std::string_view second) {
+    return scheduled_for(kernel(".reg .b32 %o32; xor.b32 %o32, %t, 77; " + std::string(first) +
+                                std::string(second) + "xor.b32 %r0, %r1, %r2; "),
+                         75)
+        .machine_instructions();
+  };
+  // ptxas: 26 instructions for a quotient, 10 more for another one by the same parameter, 18 by another one.
+  EXPECT_EQ(instructions(by_a, by_b), instructions(by_a, also_by_a) + 8);
+}
+
 TEST(Registers, AKernelThatDoesNothingHasFour) {
   const std::string text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
   EXPECT_EQ(scheduled_for(text, 75).registers, 4u);

@@ -414,8 +414,8 @@ TEST(Unroll, WhatIsANumberThenCostsNothing) {
     expect_same_everywhere(text, 2);
     return std::ranges::count(scheduled(text).ops, OpKind::kBranch, &MicroOp::kind) == 0;
   };
-  EXPECT_TRUE(loop(52, ""));
-  EXPECT_FALSE(loop(70, ""));
+  EXPECT_TRUE(loop(75, ""));
+  EXPECT_FALSE(loop(80, ""));
   EXPECT_TRUE(loop(120, "cvt.rn.f32.u32 %f2, %r1;"));
 }
 

@@ -1,15 +1,16 @@
-// Unrolls the innermost loops as ptxas does (compute capability 7.0 and up): blocks at whose end a branch
-// leads back to the first while a counter with a constant step has not come to its end become, in front of
-// themselves,
+// Unrolls loops as ptxas does (compute capability 7.0 and up), the innermost ones first: blocks at whose end
+// a branch leads back to the first while a counter with a constant step has not come to its end become, in
+// front of themselves,
 //   four:  four iterations, repeated while at least four are left
 //   two:   two iterations, if at least two are left
 // and the loop as it was does the rest. Only the test between iterations goes: how many are certain is
 // decided by the distance of counter and end, without overflow, so that every thread does the same iterations
 // with the same values whatever they are. A loop whose counter begins and ends at constants becomes all its
-// iterations, one behind the other, if they are not too many for what each costs. The PTX count of an
-// iteration stays in it. Loops that the program asks to leave alone (.pragma "nounroll"), that read a clock,
-// synchronise or call, and large ones stay, and so do those that not all lanes of a warp leave together if
-// they change memory by what they read there.
+// iterations, one behind the other, if they are not too many for what each costs; such a loop may be entered
+// at its test in the middle, and have other exits. The PTX count of an iteration stays in it. Loops that the
+// program asks to leave alone (.pragma "nounroll"), that call or wait for memory (membar), and large ones
+// stay, and so do those that not all lanes of a warp leave together if they change memory by what they read
+// there.
 #include <algorithm>
 #include <optional>
 
@@ -25,14 +26,14 @@ namespace {
 /// bodies of up to 18 FMA; with n loads from shared memory 20, 22, 26, 34, 42, 48 and 36 FMA for n = 1, 2, 4,
 /// 8, 12, 16 and 20, besides one FMA for each load; with n from global memory 43, 40, 34, 28 and 22 for n =
 /// 1, 2, 4, 6 and 8; with one from global and 1, 2, 4 and 8 from shared memory 40, 37, 31 and 31.
-constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46;
+/// A barrier in a loop that branches inside leaves 6.
+constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46,
+                   kBudgetWithBarrier = 6;
 constexpr uint32_t kFour = 4, kTwo = 2;
 
-/// Reads of a clock, operations between lanes, and those that are a subroutine.
-bool takes_long(OpClass c) {
+/// Operations that are a subroutine.
+bool is_subroutine(OpClass c) {
   switch (c) {
-    case OpClass::kSpecial:
-    case OpClass::kWarp:
     case OpClass::kIntDiv64:
     case OpClass::kFp32DivRn:
     case OpClass::kFp32SqrtRn:
@@ -46,21 +47,30 @@ bool takes_long(OpClass c) {
 }
 
 struct Loop {
-  uint32_t latch = kNone;  ///< the block at its end, which branches back
-  size_t compare = 0;      ///< the op of that block that decides
+  uint32_t latch = kNone;    ///< the block at its end, which branches back
+  uint32_t entry = kNone;    ///< the block where its first iteration begins: its first, or one behind it
+  bool has_exits = false;    ///< besides the test
+  bool tests_first = false;  ///< its counter, before that goes on
+  size_t compare = 0;        ///< the op of that block that decides
   CompareOp relation = CompareOp::kNone;
   Type type = Type::kNone;
   Value counter, end;
   int64_t step = 0;
-  uint32_t trips = 0;  ///< if that many iterations become code and the loop goes, else 0
+  uint32_t trips = 0;     ///< if that many iterations become code and the loop goes, else 0
+  uint32_t together = 1;  ///< iterations that become one, of `known`
+  uint32_t known = 0;     ///< iterations behind the part of one that the entry may begin with
+  int64_t start = 0;      ///< of the counter, if its iterations are known
 };
 
 class Unroller {
  public:
-  Unroller(Program& program, const Flow& flow, SimdLevel level)
-      : program_(program), level_(level), divergent_(divergent_variables(program, flow)) {}
+  /// `again`: only loops around what became code just now.
+  Unroller(Program& program, const Flow& flow, SimdLevel level, bool again)
+      : program_(program), level_(level), again_(again), divergent_(divergent_variables(program, flow)) {}
 
-  void run() {
+  /// Whether a loop became others.
+  bool run() {
+    bool changed = false;
     old_ = std::move(program_.blocks);
     program_.blocks.clear();
     const auto blocks = static_cast<uint32_t>(old_.size());
@@ -74,18 +84,32 @@ class Unroller {
       if (recognise(b, loop)) {
         if (loop.trips != 0) {
           ptx_index_ = old_[loop.latch].ops.back().ptx_index;
-          restate(new_block(), b, loop.latch);
-          (void)rounds(b, loop, loop.trips);
-          for (uint32_t gone = b + 1; gone <= loop.latch; ++gone) place[gone] = again[gone] = kNone;
-          again[b] = kNone;
+          const uint32_t first = new_block();
+          restate(first, b, loop);
+          (void)rounds(b, loop, loop.trips, false);
+          program_.blocks[first].gone = loop.trips * (cost_of_known(b, loop).gone - 1);
+          for (uint32_t old = b; old <= loop.latch; ++old) place[old] = again[old] = kNone;
+          place[loop.entry] = first;
+          changed = true;
           b = loop.latch;
           continue;
         }
+        if (loop.together > 1) {
+          const auto first = static_cast<uint32_t>(program_.blocks.size());
+          emit_known(b, loop);
+          for (uint32_t old = b; old <= loop.latch; ++old) place[old] = again[old] = kNone;
+          place[loop.entry] = first;
+          changed = true;
+          b = loop.latch;
+          continue;
+        }
+        changed = true;
         emit(b, loop);
         header_of[loop.latch] = b;
       }
       again[b] = static_cast<uint32_t>(program_.blocks.size());
       program_.blocks.push_back(old_[b]);
+      program_.blocks.back().gone = 0;
     }
     for (uint32_t b = 0; b < blocks; ++b) {
       if (again[b] == kNone) continue;
@@ -103,6 +127,7 @@ class Unroller {
     for (std::vector<uint32_t>& table : program_.tables) {
       for (uint32_t& target : table) target = place[target];
     }
+    return changed;
   }
 
  private:
@@ -124,7 +149,10 @@ class Unroller {
       }
     }
     for (const std::vector<uint32_t>& table : program_.tables) {
-      for (const uint32_t target : table) backward[target] = 2;
+      for (const uint32_t target : table) {
+        backward[target] = 2;
+        entries_[target].push_back(kNone);
+      }
     }
     for (uint32_t b = 0; b < old_.size(); ++b) {
       if (backward[b] != 1) latch_[b] = kNone;
@@ -136,6 +164,7 @@ class Unroller {
     uint32_t all = 0;
     Var product = kNoVar;
     for (uint32_t b = header; b <= latch; ++b) {
+      all += old_[b].gone;
       for (const Op& op : old_[b].ops) {
         if (is_step(op) || is_fixed_step(op, header, latch) || adds(op, product)) continue;
         all += operation_cost(op);
@@ -169,50 +198,113 @@ class Unroller {
            is_integer(op.type) && !op.src[0].is_literal() && op.src[0].var == op.dst[0] &&
            op.src[1].is_literal() && op.src[1].launch_constant == kNone && op.guard == kNoVar;
   }
-  uint32_t budget(uint32_t header, uint32_t latch) const {
-    uint32_t most = kBudget;
-    bool global = false;
+  /// Inside, besides the one that goes round; of those that became predicates, too.
+  bool branches(uint32_t header, uint32_t latch) const {
     for (uint32_t b = header; b <= latch; ++b) {
       for (const Op& op : old_[b].ops) {
+        const bool goes_round = b == latch && &op == &old_[b].ops.back();
+        if (!goes_round && (op.counts_guarded || op.kind == OpKind::kBranch)) return true;
+      }
+    }
+    return false;
+  }
+  uint32_t budget(uint32_t header, uint32_t latch) const {
+    uint32_t most = kBudget;
+    bool global = false, meets = false;
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        meets = meets || op.kind == OpKind::kBarrier;
         if (op.kind != OpKind::kLoad) continue;
         if (op.memory.space == Space::kShared) most += kBudgetPerShared;
         global = global || op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
       }
     }
+    if (meets && branches(header, latch)) return kBudgetWithBarrier;
     return std::min(std::max(most, global ? kBudgetWithGlobal : 0), kMostBudget);
   }
 
-  /// A loop from `header` to its latch, the blocks between them included, that nothing else enters or leaves.
+  /// A loop from `header` to its latch, the blocks between them included, that nothing else enters, and
+  /// nothing but the test leaves if not all of its iterations become code.
   bool recognise(uint32_t header, Loop& loop) const {
     loop.latch = latch_[header];
     if (loop.latch == kNone || loop.latch + 1 >= old_.size()) return false;
     const Op& last = old_[loop.latch].ops.back();
-    if (last.kind != OpKind::kBranch || last.target != header || last.guard == kNoVar || last.guard_negated)
+    if (last.kind != OpKind::kBranch || last.target != header || last.guard == kNoVar) return false;
+    if (again_ && std::none_of(old_.begin() + header, old_.begin() + loop.latch + 1,
+                               [](const Block& block) { return block.gone != 0; }))
       return false;
+    if (!find_entry(header, loop)) return false;
+    bool lanes_exit = false;
     for (uint32_t b = header; b <= loop.latch; ++b) {
       if (old_[b].no_unroll) return false;
-      for (const uint32_t from : entries_[b]) {
-        if (b != header && (from < header || from >= b)) return false;
-      }
       for (size_t i = 0; i < old_[b].ops.size(); ++i) {
         const Op& op = old_[b].ops[i];
-        const bool plain = op.kind == OpKind::kAlu || op.is_memory();
-        if (op.scope != last.scope) return false;
-        if (op.kind == OpKind::kBranch) {
-          if (i + 1 != old_[b].ops.size() || (b != loop.latch && (op.target <= b || op.target > loop.latch)))
-            return false;
-        } else if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) {
-          return false;
+        if (op.scope != last.scope || stays(op)) return false;
+        const bool at_end = i + 1 == old_[b].ops.size();
+        if (op.kind == OpKind::kExit || (op.kind == OpKind::kBranch && leads_out(op, header, loop))) {
+          if (op.guard == kNoVar || (op.kind == OpKind::kBranch && !at_end)) return false;
+          loop.has_exits = true;
+          lanes_exit = lanes_exit || divergent_[op.guard];
+        } else if (op.kind == OpKind::kBranch && (b != loop.latch || !at_end)) {
+          if (!at_end || op.target <= b || (b < loop.entry && op.target > loop.entry)) return false;
         }
       }
     }
     if (!find_compare(header, loop) || !find_step(header, loop)) return false;
-    const uint32_t trips = known_trips(header, loop);
-    if (trips != 0 && trips <= most_trips(cost_of_known(header, loop.latch)))
+    const uint32_t trips = known_trips(header, loop), peeled = loop.entry != header ? 1 : 0;
+    const UnrolledCost each = cost_of_known(header, loop);
+    loop.known = trips - std::min(trips, peeled);
+    if (trips != 0 && loop.known <= most_trips(each)) {
       loop.trips = trips;
-    else if (cost(header, loop.latch) > budget(header, loop.latch))
-      return false;
-    return !lanes_differ(loop) || !must_stay_in_order(header, loop.latch);
+    } else {
+      constexpr uint32_t kLoad = 2;
+      if (loop.has_exits) return false;
+      if (trips != 0 && !branches(header, loop.latch))
+        loop.together =
+            iterations_together(loop.known, each.left + each.gone - UnrolledCost{}.gone + kLoad * each.loads);
+      if (loop.together == 1 && (loop.entry != header || last.counts_guarded ||
+                                 cost(header, loop.latch) > budget(header, loop.latch)))
+        return false;
+    }
+    return (!lanes_differ(loop) && !lanes_exit) || !must_stay_in_order(header, loop.latch);
+  }
+  static bool leads_out(const Op& branch, uint32_t header, const Loop& loop) {
+    return branch.target < header || branch.target > loop.latch;
+  }
+
+  /// Where the one block that leads into the loop leads to: to its first one, which follows on it, or by a
+  /// jump to another, which what stands before that leads to as well.
+  bool find_entry(uint32_t header, Loop& loop) const {
+    loop.entry = header;
+    for (uint32_t b = header + 1; b <= loop.latch; ++b) {
+      for (const uint32_t from : entries_[b]) {
+        if (from >= header && from < b) continue;
+        if (from + 1 != header || !leaves(old_[from].ops.back()) || loop.entry != header) return false;
+        loop.entry = b;
+      }
+    }
+    return loop.entry == header || entries_[header].size() == 1;
+  }
+
+  /// ptxas leaves a loop alone that has this: by experiment with ptxas 13.0 for sm_75, sm_80 and sm_90.
+  [[nodiscard]] bool stays(const Op& op) const {
+    constexpr int kWarpsNeedNotMeetFrom = 90;
+    switch (op.kind) {
+      case OpKind::kAlu:
+        return is_subroutine(op.op_class) ||
+               (op.op_class == OpClass::kWarp && program_.machine_capability < kWarpsNeedNotMeetFrom);
+      case OpKind::kSync:
+        return program_.machine_capability < kWarpsNeedNotMeetFrom;
+      case OpKind::kFence:
+        return op.op_class == OpClass::kFence;
+      case OpKind::kCall:
+      case OpKind::kReturn:
+      case OpKind::kBranchTable:
+      case OpKind::kTrap:
+        return true;
+      default:
+        return false;
+    }
   }
 
   /// Lanes of a warp may leave it at different times.
@@ -296,9 +388,9 @@ class Unroller {
   }
 
   /// How often the loop is gone round if its counter begins and ends at constants, else 0.
-  uint32_t known_trips(uint32_t header, const Loop& loop) const {
+  uint32_t known_trips(uint32_t header, Loop& loop) const {
     if (!loop.end.is_literal() || loop.end.launch_constant != kNone || entries_[header].size() != 1) return 0;
-    const std::optional<Value> start = starts_at(header, loop.counter.var);
+    const std::optional<Value> start = starts_at(header, loop, loop.counter.var);
     if (!start || start->object != kNoObject) return 0;
     const bool is_signed = gpusim::isa::is_signed(loop.type);
     const auto number = [&](uint64_t bits) {
@@ -312,8 +404,8 @@ class Unroller {
       return 0;
     const int64_t distance = step > 0 ? end - first : first - end, width = step > 0 ? step : -step;
     if (distance <= 0 || (loop.relation == CompareOp::kNe && distance % width != 0)) return 0;
-    const int64_t trips = includes_end(loop) ? distance / width + 1 : (distance + width - 1) / width,
-                  last = first + trips * step;
+    const int64_t steps = includes_end(loop) ? distance / width + 1 : (distance + width - 1) / width,
+                  trips = steps + (loop.tests_first ? 1 : 0), last = first + trips * step;
     const bool wide = is_wide(loop);
     const int64_t least = !is_signed ? 0
                           : wide     ? INT64_MIN
@@ -321,15 +413,17 @@ class Unroller {
                   most = wide        ? INT64_MAX
                          : is_signed ? INT32_MAX
                                      : int64_t{UINT32_MAX};
+    loop.start = first;
     return trips > kMostTrips || last < least || last > most ? 0 : static_cast<uint32_t>(trips);
   }
-  static constexpr int64_t kMostTrips = 2000;
+  static constexpr int64_t kMostTrips = 1 << 28;
   /// The number, or the place of a variable, that is moved to it in front of the loop.
-  [[nodiscard]] std::optional<Value> starts_at(uint32_t header, Var var) const {
+  [[nodiscard]] std::optional<Value> starts_at(uint32_t header, const Loop& loop, Var var) const {
     const Op* start = nullptr;
     for (uint32_t b = header; b-- > 0 && start == nullptr;) {
       for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { start = v == var ? &op : start; });
-      const bool may_end = !old_[b].ops.empty() && leaves(old_[b].ops.back());
+      const bool jumps_in = b + 1 == header && loop.entry != header;
+      const bool may_end = !jumps_in && !old_[b].ops.empty() && leaves(old_[b].ops.back());
       if (may_end || (start == nullptr && !entries_[b].empty())) return std::nullopt;
     }
     if (start == nullptr || start->kind != OpKind::kAlu || start->guard != kNoVar ||
@@ -339,7 +433,8 @@ class Unroller {
     return start->src[0];
   }
   /// Of a loop whose iterations are known.
-  [[nodiscard]] UnrolledCost cost_of_known(uint32_t header, uint32_t latch) const {
+  [[nodiscard]] UnrolledCost cost_of_known(uint32_t header, const Loop& loop) const {
+    const uint32_t latch = loop.latch;
     std::vector<uint32_t> writes(program_.vars.size(), 0);
     for (uint32_t b = header; b <= latch; ++b) {
       for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { ++writes[v]; });
@@ -347,12 +442,13 @@ class Unroller {
     std::vector<bool> number(program_.vars.size(), false);
     for (uint32_t b = header; b <= latch; ++b) {
       for (const Op& op : old_[b].ops) {
-        if (is_step(op) && writes[op.dst[0]] == 1 && starts_at(header, op.dst[0])) number[op.dst[0]] = true;
+        if (is_step(op) && writes[op.dst[0]] == 1 && starts_at(header, loop, op.dst[0]))
+          number[op.dst[0]] = true;
       }
     }
-    constexpr uint32_t kLoadOfKnown = 6;  // of shared or local memory, whose address is a number then
     UnrolledCost each;
     for (uint32_t b = header; b <= latch; ++b) {
+      each.gone += old_[b].gone;
       for (const Op& op : old_[b].ops) {
         if (is_step(op)) continue;
         bool known = op.num_src != 0 && op.guard == kNoVar;
@@ -361,10 +457,11 @@ class Unroller {
           known =
               known && (op.src[i].is_literal() ? op.src[i].launch_constant == kNone : number[op.src[i].var]);
         for (const Var v : op.pred_src) known = known && (v == kNoVar || number[v]);
-        const bool loads = op.kind == OpKind::kLoad &&
-                           (op.memory.space == Space::kShared || op.memory.space == Space::kLocal);
+        const bool loads = op.kind == OpKind::kLoad && !op.memory.asynchronous &&
+                           (op.memory.space == Space::kShared || op.memory.space == Space::kLocal ||
+                            (op.memory.space == Space::kParam && op.memory.has_base));
         if (known && loads) {
-          each.gone += kLoadOfKnown;
+          ++each.loads;
         } else if (known && op.kind == OpKind::kAlu) {
           each.gone += operation_cost(op);
           for_each_def(op, [&](Var v) { number[v] = writes[v] == 1; });
@@ -382,6 +479,26 @@ class Unroller {
     const bool ends = op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable ||
                       op.kind == OpKind::kExit || op.kind == OpKind::kTrap || op.kind == OpKind::kReturn;
     return ends && op.guard == kNoVar;
+  }
+
+  /// The relation of numbers that holds where `relation` does not.
+  static CompareOp otherwise(CompareOp relation) {
+    switch (relation) {
+      case CompareOp::kEq:
+        return CompareOp::kNe;
+      case CompareOp::kNe:
+        return CompareOp::kEq;
+      case CompareOp::kLt:
+        return CompareOp::kGe;
+      case CompareOp::kLe:
+        return CompareOp::kGt;
+      case CompareOp::kGt:
+        return CompareOp::kLe;
+      case CompareOp::kGe:
+        return CompareOp::kLt;
+      default:
+        return CompareOp::kNone;
+    }
   }
 
   bool find_compare(uint32_t header, Loop& loop) const {
@@ -404,6 +521,7 @@ class Unroller {
       return false;
     loop.type = op.type;
     loop.relation = static_cast<CompareOp>(static_cast<uint32_t>(op.key) >> kVarCompareShift);
+    if (ops.back().guard_negated) loop.relation = otherwise(loop.relation);
     loop.counter = op.src[0];
     loop.end = op.src[1];
     return is_integer(loop.type) && type_bytes(loop.type) >= 4 && !loop.counter.is_literal();
@@ -427,8 +545,9 @@ class Unroller {
         });
       }
     }
-    if (writers != 1 || end_moves || (in != header && in != loop.latch)) return false;
+    if (writers != 1 || end_moves || (in != header && in != loop.entry && in != loop.latch)) return false;
     if (in == loop.latch && at > loop.compare) return false;
+    loop.tests_first = in < loop.entry;
     const Op& op = old_[in].ops[at];
     if (op.kind != OpKind::kAlu || op.guard != kNoVar || static_cast<Opcode>(op.opcode()) != Opcode::kAdd ||
         static_cast<uint32_t>(op.key) != 0 || type_bytes(op.type) != type_bytes(loop.type) || op.num_src != 2)
@@ -454,17 +573,47 @@ class Unroller {
     const uint32_t first = new_block();
     branch(first, at_least(first, loop, kFour), true, kNone);
     const uint32_t four = new_block();
-    const uint32_t four_end = rounds(header, loop, kFour);
+    const uint32_t four_end = rounds(header, loop, kFour, true);
     branch(four_end, at_least(four_end, loop, kFour), false, four | kPlaced);
     const uint32_t after_four = new_block();
     branch(after_four, goes_on(after_four, loop), true, out);
     const uint32_t two_test = new_block();
     branch(two_test, at_least(two_test, loop, kTwo), true, kNone);
     new_block();
-    const uint32_t two_end = rounds(header, loop, kTwo);
+    const uint32_t two_end = rounds(header, loop, kTwo, true);
     branch(two_end, goes_on(two_end, loop), true, out);
     program_.blocks[first].ops.back().target = two_test | kPlaced;
     program_.blocks[two_test].ops.back().target = static_cast<uint32_t>(program_.blocks.size()) | kPlaced;
+  }
+  /// What comes before the loop where it is entered in the middle, the loop, and what is left of its
+  /// iterations.
+  void emit_known(uint32_t header, const Loop& loop) {
+    ptx_index_ = old_[loop.latch].ops.back().ptx_index;
+    new_block();
+    Loop once = loop;
+    if (loop.entry != header) (void)rounds(header, loop, 1, true);
+    once.entry = header;
+    const uint32_t loops = loop.known / loop.together, rest = loop.known % loop.together;
+    const uint32_t first = new_block(), last = rounds(header, once, loop.together, rest != 0);
+    program_.blocks[first].no_unroll = true;
+    const bool went_on = loop.entry != header && !loop.tests_first;  // the counter, before the loop
+    const int64_t steps = int64_t{loops} * loop.together + (went_on ? 1 : 0),
+                  end = loop.start + steps * loop.step;
+    const Var p = program_.new_var(VarClass::kPredicate);
+    Op* op = form(last, form_key(Opcode::kSetp, loop.type, Type::kNone, compare_variant(CompareOp::kNe)));
+    const auto bits = static_cast<uint64_t>(end);
+    set_sources(*op, loop.counter, Value{kNoVar, is_wide(loop), is_wide(loop) ? bits : bits & 0xffffffffu});
+    op->pred_dst[0] = p;
+    branch(last, p, false, first | kPlaced);
+    const Op& test = old_[loop.latch].ops.back();
+    if (rest == 0 && test.counts_guarded) {
+      program_.blocks[last].ops.back().counts_guarded = true;
+      program_.blocks[last].ops.back().ptx_count = test.ptx_count;
+    }
+    if (rest != 0) {
+      new_block();
+      (void)rounds(header, once, rest, false);
+    }
   }
   uint32_t new_block() {
     program_.blocks.emplace_back();
@@ -472,10 +621,10 @@ class Unroller {
   }
 
   /// The numbers that counters and addresses start at, where their iterations can see them.
-  void restate(uint32_t to, uint32_t header, uint32_t latch) {
-    for (uint32_t b = header; b <= latch; ++b) {
+  void restate(uint32_t to, uint32_t header, const Loop& loop) {
+    for (uint32_t b = header; b <= loop.latch; ++b) {
       for (const Op& op : old_[b].ops) {
-        const std::optional<Value> start = is_step(op) ? starts_at(header, op.dst[0]) : std::nullopt;
+        const std::optional<Value> start = is_step(op) ? starts_at(header, loop, op.dst[0]) : std::nullopt;
         if (!start || start->object != kNoObject) continue;
         const bool wide = type_bytes(op.type) == 8;
         Op* move = form(to, form_key(Opcode::kMov, wide ? Type::kB64 : Type::kB32));
@@ -487,21 +636,24 @@ class Unroller {
   }
 
   /// Iterations one behind the other, from the last block on, which the first block of each continues;
-  /// returns the block where they end.
-  uint32_t rounds(uint32_t header, const Loop& loop, uint32_t count) {
+  /// returns the block where they end. `go_on`: others always follow.
+  uint32_t rounds(uint32_t header, const Loop& loop, uint32_t count, bool go_on) {
     std::vector<uint32_t> at(loop.latch - header + 1);
     for (uint32_t i = 0; i < count; ++i) {
-      for (uint32_t b = header; b <= loop.latch; ++b)
-        at[b - header] = b == header ? static_cast<uint32_t>(program_.blocks.size() - 1) : new_block();
-      for (uint32_t b = header; b <= loop.latch; ++b) {
+      const uint32_t from = i == 0 ? loop.entry : header;
+      for (uint32_t b = from; b <= loop.latch; ++b)
+        at[b - header] = b == from ? static_cast<uint32_t>(program_.blocks.size() - 1) : new_block();
+      for (uint32_t b = from; b <= loop.latch; ++b) {
         std::vector<Op>& ops = program_.blocks[at[b - header]].ops;
         const size_t begin = ops.size();
         ops.insert(ops.end(), old_[b].ops.begin(), old_[b].ops.end());
         if (b == loop.latch) {
           const Op test = ops.back();
           ops.pop_back();
-          add_count(ops, begin, test);
-        } else if (!ops.empty() && ops.back().kind == OpKind::kBranch) {
+          // Some of what it counts may be a jump back, which is not done after the last of them.
+          if (!test.counts_guarded || go_on || i + 1 < count) add_count(ops, begin, test);
+        } else if (!ops.empty() && ops.back().kind == OpKind::kBranch &&
+                   !leads_out(ops.back(), header, loop)) {
           ops.back().target = at[ops.back().target - header] | kPlaced;
         }
       }
@@ -594,6 +746,7 @@ class Unroller {
 
   Program& program_;
   SimdLevel level_;
+  bool again_;
   std::vector<Block> old_;                      // the program as it was
   std::vector<uint32_t> latch_;                 // of the block where a loop begins
   std::vector<std::vector<uint32_t>> entries_;  // blocks that branch to each
@@ -603,8 +756,8 @@ class Unroller {
 
 }  // namespace
 
-void unroll_loops(Program& program, const Flow& flow, SimdLevel level) {
-  Unroller(program, flow, level).run();
+bool unroll_loops(Program& program, const Flow& flow, SimdLevel level, bool again) {
+  return Unroller(program, flow, level, again).run();
 }
 
 }  // namespace gpusim::isa::lir

@@ -10,11 +10,15 @@ namespace gpusim::isa::lir {
 [[nodiscard]] uint32_t operation_cost(const Op& op);
 
 /// What of an iteration stays when its counter is a number, and what goes: the counter, the test, the branch,
-/// and what else depends on nothing but numbers.
+/// and what else depends on nothing but numbers, among it loads of shared, local and parameter memory.
 struct UnrolledCost {
-  uint32_t left = 0, gone = 3;
+  uint32_t left = 0, gone = 3, loads = 0;
 };
 /// Iterations, of a number that is known, which all become code.
 [[nodiscard]] uint32_t most_trips(const UnrolledCost& each);
+
+/// Of `trips` iterations of this cost, too many for that, how many become one iteration of a loop, before the
+/// rest of them; 1 if the loop stays.
+[[nodiscard]] uint32_t iterations_together(uint32_t trips, uint32_t cost);
 
 }  // namespace gpusim::isa::lir

@@ -1,0 +1,169 @@
+// Loops with a known number of iterations, and what may stand in them. The numbers are those of ptxas 13.0.
+#include <fmt/format.h>
+
+#include "isa/lowering/unroll_cost.h"
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+KernelImage unrolled_for(const std::string& text, int capability = 75) {
+  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
+}
+
+size_t operations_of(const KernelImage& image, std::string_view statement) {
+  return static_cast<size_t>(std::ranges::count_if(image.ops, [&](const MicroOp& op) {
+    return op.op_class != OpClass::kBranch && op.kind != OpKind::kNop &&
+           image.ptx[op.ptx_index].text.starts_with(statement);
+  }));
+}
+size_t branches_of(const KernelImage& image) {
+  return static_cast<size_t>(std::ranges::count(image.ops, OpKind::kBranch, &MicroOp::kind));
+}
+
+std::string products(int n) {
+  std::string text;
+  for (int i = 0; i < n; ++i) text += "fma.rn.f32 %f0, %f0, %f1, %f2; ";
+  return text;
+}
+
+/// Iterations with `body` while %r1 is less than `end`.
+std::string rounds_of(std::string_view body, std::string_view end) {
+  return thread_kernel(".reg .f32 %f<40>; .reg .b32 %r<8>; .reg .pred %p<3>; .shared .align 16 .b8 s[8192];",
+                       fmt::format(R"(
+    ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; ld.global.f32 %f2, [%in+8];
+    mov.u32 %r1, 0; mov.u32 %r4, 0; mov.u32 %r5, s; mad.lo.u32 %r5, %tid0, 128, %r5; mov.u32 %r6, %ntid.x;
+  LOOP:
+    {}
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p0, %r1, {};
+    @%p0 bra LOOP;
+  OUT:
+    st.global.f32 [%out], %f0; st.global.u32 [%out+4], %r4; st.global.u32 [%out+8], %r1;
+    ret;)",
+                                   body, end));
+}
+
+TEST(Unroll, ManyKnownIterationsBecomeALoopOfSeveral) {
+  using lir::iterations_together;
+  EXPECT_EQ(iterations_together(14, 40), 7u) << "two rounds of seven";
+  EXPECT_EQ(iterations_together(15, 40), 7u) << "and one";
+  EXPECT_EQ(iterations_together(17, 40), 5u) << "six leave five, seven three: too much code";
+  EXPECT_EQ(iterations_together(25, 40), 6u);
+  EXPECT_EQ(iterations_together(100, 40), 5u);
+  EXPECT_EQ(iterations_together(64, 20), 16u);
+  EXPECT_EQ(iterations_together(9, 72), 3u);
+  EXPECT_EQ(iterations_together(9, 73), 1u) << "too large an iteration";
+  for (const int trips : {14, 15, 17, 18, 25, 97}) {
+    const std::string text = rounds_of(products(40), std::to_string(trips));
+    expect_same_everywhere(text, 3);
+    const auto trip_count = static_cast<uint32_t>(trips);
+    const uint32_t together = iterations_together(trip_count, 40);
+    const KernelImage image = unrolled_for(text);
+    EXPECT_EQ(operations_of(image, "fma"), 40 * (together + trip_count % together)) << trips;
+    EXPECT_EQ(branches_of(image), 1u) << trips;
+  }
+  // A branch inside, and it stays.
+  const std::string branch =
+      "setp.gt.f32 %p1, %f0, %f2; @%p1 bra NEXT; st.global.f32 [%out+12], %f0;\nNEXT: ";
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(branch + products(40), "100")), "fma"), 40u);
+}
+
+TEST(Unroll, KnownLoopsMayBeEnteredAtTheirTest) {
+  // Three products before the test, and two behind it, which the last iteration leaves out.
+  const auto loop = [](std::string_view step_before, std::string_view step_behind, int end) {
+    return thread_kernel(".reg .f32 %f<4>; .reg .b32 %r<4>; .reg .pred %p<2>;",
+                         fmt::format(R"(
+    ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; ld.global.f32 %f2, [%in+8]; mov.u32 %r1, 0;
+    bra.uni TEST;
+  AGAIN:
+    fma.rn.f32 %f0, %f0, %f1, %f2; fma.rn.f32 %f0, %f0, %f1, %f2; {}
+  TEST:
+    {} fma.rn.f32 %f0, %f0, %f1, %f2; fma.rn.f32 %f0, %f0, %f1, %f2; fma.rn.f32 %f0, %f0, %f1, %f2;
+    setp.eq.s32 %p0, %r1, {};
+    @%p0 bra END;
+    bra.uni AGAIN;
+  END:
+    st.global.f32 [%out], %f0; st.global.u32 [%out+4], %r1;
+    ret;)",
+                                     step_behind, step_before, end));
+  };
+  const std::string step = "add.s32 %r1, %r1, 2; ";
+  for (const std::string& text : {loop("", step, 6), loop(step, "", 8)}) {
+    expect_same_everywhere(text, 3);
+    const KernelImage image = unrolled_for(text);
+    EXPECT_EQ(operations_of(image, "fma"), 4u * 3 + 3 * 2);
+    EXPECT_EQ(branches_of(image), 0u);
+  }
+  for (const std::string& text : {loop("", step, 6000), loop(step, "", 6002)}) {
+    expect_same_everywhere(text, 3);
+    // 3000 iterations of five products behind the first three, 60 at a time.
+    EXPECT_EQ(operations_of(unrolled_for(text), "fma"), 3u + 60 * 5);
+  }
+}
+
+TEST(Unroll, KnownLoopsMayHaveOtherExits) {
+  const std::string leaves = "setp.gt.f32 %p1, %f0, %f2; @%p1 bra OUT; " + products(3);
+  const std::string known = rounds_of(leaves, "6"), unknown = rounds_of(leaves, "%r6");
+  expect_same_everywhere(known, 33);
+  EXPECT_EQ(operations_of(unrolled_for(known), "fma"), 18u);
+  expect_same_everywhere(unknown, 33);
+  EXPECT_EQ(operations_of(unrolled_for(unknown), "fma"), 3u);
+}
+
+TEST(Unroll, NestedLoopsBecomeCodeFromTheInside) {
+  const auto nest = [](int inner, std::string_view outer) {
+    return rounds_of(fmt::format("mov.u32 %r2, 0;\nIN: {} add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, {}; "
+                                 "@%p1 bra IN; mul.f32 %f1, %f1, %f0;",
+                                 products(4), inner),
+                     outer);
+  };
+  for (const int inner : {4, 8}) {
+    expect_same_everywhere(nest(inner, "16"), 3);
+    EXPECT_EQ(operations_of(unrolled_for(nest(inner, "16")), "fma"), size_t(4 * inner * 16));
+  }
+  expect_same_everywhere(nest(2, "%r6"), 5);
+  EXPECT_EQ(operations_of(unrolled_for(nest(2, "%r6")), "fma"), 8u * 7) << "four, two, one";
+  EXPECT_EQ(operations_of(unrolled_for(nest(4, "%r6")), "fma"), 16u)
+      << "the counter of the inner loop still counts";
+}
+
+TEST(Unroll, BarriersMayStandInLoopsAndShufflesFrom90) {
+  const std::string barrier = "bar.sync 0; " + products(4),
+                    shuffle = "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1; " + products(4);
+  expect_same_everywhere(rounds_of(barrier, "%r6"), 32);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(barrier, "%r6")), "bar"), 7u);
+  expect_same_everywhere(rounds_of(shuffle, "%r6"), 32);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(shuffle, "%r6")), "shfl"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(shuffle, "%r6"), 90), "shfl"), 7u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of("membar.gl; " + products(4), "9")), "membar"), 1u);
+  const std::string guarded =
+      "setp.gt.f32 %p1, %f0, %f2; @%p1 bra NEXT; st.shared.f32 [%r5], %f0;\nNEXT: bar.sync 0; ";
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(guarded, "%r6")), "bar"), 7u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(guarded + products(4), "%r6")), "bar"), 1u);
+}
+
+TEST(JoinSteps, AddressesOfIterationsAreOneAndAConstant) {
+  const std::string text =
+      rounds_of("ld.shared.f32 %f3, [%r5]; fma.rn.f32 %f0, %f3, %f1, %f0; add.u32 %r5, %r5, 4;", "16");
+  expect_same_everywhere(text, 3);
+  const KernelImage image = unrolled_for(text);
+  EXPECT_EQ(operations_of(image, "add.u32 %r5"), 0u);
+  EXPECT_EQ(operations_of(image, "ld.shared"), 4u) << "words side by side are one load of four";
+  // What is read behind the loop has gone on by all steps.
+  const std::string behind = rounds_of(
+      "ld.shared.f32 %f3, [%r4]; fma.rn.f32 %f0, %f3, %f1, %f0; "
+      "add.u32 %r4, %r4, 8;",
+      "10");
+  expect_same_everywhere(behind, 3);
+  EXPECT_EQ(operations_of(unrolled_for(behind), "add.u32 %r4"), 1u) << "what is stored at the end";
+  const std::string unknown =
+      rounds_of("ld.shared.f32 %f3, [%r5]; fma.rn.f32 %f0, %f3, %f1, %f0; add.u32 %r5, %r5, 4;", "%r6");
+  expect_same_everywhere(unknown, 5);
+  EXPECT_EQ(operations_of(unrolled_for(unknown), "add.u32 %r5"), 3u) << "one for four, two, one iterations";
+}
+
+}  // namespace
+}  // namespace gpusim::isa
