@@ -244,6 +244,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     } else if (!spilled) {
       registers = lir::assigned_registers(program, flow, schedule_to);
     }
+    if (options.machine_capability >= 70) registers = std::max(registers, lir::least_registers(program));
     if (limit != 0) registers = std::min(registers, limit);
   }
   if (rewrites(program, options)) lir::count_issue_slots(program, flow);

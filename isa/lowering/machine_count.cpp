@@ -31,6 +31,8 @@ uint32_t yield_instructions(int capability) { return capability < 80 ? 5 : 1; }
 /// loads once; and of the first whose arithmetic reads no operand from the constant bank, so that each
 /// constant is loaded (LDC, ULDC). Found with probes.
 constexpr int kDescribesGlobalFrom = 80, kLoadsConstantsFrom = 90;
+/// The first whose calls take their address in fewer instructions.
+constexpr int kCallsShortFrom = 90;
 
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
@@ -331,6 +333,7 @@ class Counter {
     summed_.clear();
     turns_.clear();
     divisors_.clear();
+    stored_.clear();
   }
   /// Of a function that was called before: ptxas inlines none, so its code is there once.
   bool again(const Op& op) { return code_of_.emplace(op.ptx_index, op.scope).first->second != op.scope; }
@@ -342,7 +345,15 @@ class Counter {
     return s.inline_count;
   }
 
+  /// Arguments, the return address and the function's own are moved to registers.
+  [[nodiscard]] uint32_t system_call(const Op& op) const {
+    const bool asserts = op.kind == OpKind::kTrap;
+    if (program_.machine_capability >= kCallsShortFrom) return asserts ? 15 : 8;
+    return asserts ? 19 : 12;
+  }
+
   uint32_t count(const Op& op) {
+    if (calls_system(op)) return system_call(op);
     switch (op.kind) {
       case OpKind::kAlu:
         return arithmetic(op) + literals(op);
@@ -538,10 +549,14 @@ class Counter {
     return is_new(c) ? 1 : 0;
   }
 
-  static uint32_t stored_literals(const Op& op) {
+  /// What is stored stands in registers, where a block needs it once.
+  uint32_t stored_literals(const Op& op) {
     uint32_t n = 0;
     for (int i = op.memory.has_base ? 1 : 0; i < op.num_src; ++i) {
-      if (op.src[i].is_literal() && op.src[i].bits != 0) n += op.src[i].wide ? 2 : 1;
+      const Value& v = op.src[i];
+      if (!v.is_literal() || v.bits == 0) continue;
+      const bool is_constant = v.launch_constant == kNone && v.object == kNoObject;
+      if (!is_constant || stored_.emplace(v.bits, v.wide).second) n += v.wide ? 2 : 1;
     }
     return n;
   }
@@ -595,8 +610,9 @@ class Counter {
   std::vector<uint32_t> wide_addends_;       // those that are sums of 64 bits
   std::vector<uint32_t> half_readers_;       // those that read either half of a register
   std::set<uint64_t> in_registers_;          // constants of a block
-  std::set<Var> summed_;                     // of a block: waits for the sum that takes it
-  std::set<Var> turns_;                      // of a block: a sine or cosine of it was taken
+  std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
+  std::set<Var> summed_;                        // of a block: waits for the sum that takes it
+  std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
   std::vector<uint32_t> above_;                                    // immediate dominators of blocks

@@ -9,6 +9,12 @@ namespace gpusim::isa::lir {
 
 /// Registers that the sequence of an operation needs besides its sources and results.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
+
+/// A call of what the CUDA run-time system brings (printf, malloc, free, a failed assert).
+[[nodiscard]] bool calls_system(const Op& op);
+/// Registers of a kernel, at least: more if it has such a call. By experiment with ptxas 13.0, for sm_75 to
+/// sm_90.
+[[nodiscard]] uint32_t least_registers(const Program& program);
 /// Those that the code needs; or those that it takes where there are enough, which lets accesses read theirs
 /// at leisure.
 enum class Registers : uint8_t { kNeeded, kTaken };

@@ -73,6 +73,37 @@ TEST(MachineCount, DivisionsShareTheReciprocalOfTheSameDivisorOnly) {
   EXPECT_EQ(instructions(by_a, by_b), instructions(by_a, also_by_a) + 8);
 }
 
+TEST(MachineCount, AConstantThatIsStoredIsMovedOnce) {
+  // ptxas: a store more of the same 64 bits is one instruction more, of others three.
+  const auto instructions = [](std::string_view second) {
+    return scheduled_for(kernel("mov.u32 %r0, 1; st.global.u64 [%at+8], 0x3ff0000040000000; st.global.u64 "
+                                "[%at+16], " +
+                                std::string(second) + "; "),
+                         75)
+        .machine_instructions();
+  };
+  EXPECT_EQ(instructions("0x3ff0000050000000"), instructions("0x3ff0000040000000") + 2);
+}
+
+TEST(MachineCount, CallsOfTheSystemTakeTheirArgumentsInRegisters) {
+  const std::string printf_call =
+      "{ .param .b64 f; st.param.b64 [f], 0; .param .b64 v; st.param.b64 [v], 0; .param .b32 n;\n"
+      "call.uni (n), vprintf, (f, v); ld.param.b32 %r1, [n]; }\n";
+  const auto with = [&](int calls, int capability) {
+    std::string text = kernel("mov.u32 %r0, %t; ");
+    for (int i = 0; i < calls; ++i) text.insert(text.find("mov.u32 %r0"), printf_call);
+    text.insert(text.find(".visible"),
+                ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n");
+    return scheduled_for(text, capability);
+  };
+  for (const int capability : {75, 80, 90}) {
+    EXPECT_LT(with(0, capability).registers, 24u);
+    EXPECT_EQ(with(1, capability).registers, 24u) << capability;
+    EXPECT_EQ(with(2, capability).machine_instructions() - with(1, capability).machine_instructions(),
+              capability < 90 ? 12u : 8u);
+  }
+}
+
 TEST(Registers, AKernelThatDoesNothingHasFour) {
   const std::string text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
   EXPECT_EQ(scheduled_for(text, 75).registers, 4u);

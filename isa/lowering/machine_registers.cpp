@@ -3,12 +3,28 @@
 // in assign_registers.cpp.
 #include <algorithm>
 
+#include "isa/exec/device_services.h"
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
 
 namespace gpusim::isa::lir {
 
+bool calls_system(const Op& op) {
+  return (op.kind == OpKind::kAtomic && is_system_call(op.mem)) ||
+         (op.kind == OpKind::kTrap && op.num_src == kAssertSources);
+}
+
+uint32_t least_registers(const Program& program) {
+  constexpr uint32_t kWithSystemCalls = 24;
+  for (const Block& block : program.blocks) {
+    if (std::ranges::any_of(block.ops, calls_system)) return kWithSystemCalls;
+  }
+  return 0;
+}
+
 uint32_t scratch_registers(const Op& op) {
+  constexpr uint32_t kOfTheSystem = 14;  // which it may overwrite
+  if (op.kind == OpKind::kAtomic && calls_system(op)) return kOfTheSystem;
   if (op.kind != OpKind::kAlu) return 0;
   switch (op.op_class) {
     case OpClass::kIntDivU32:
