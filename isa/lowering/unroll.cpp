@@ -26,9 +26,7 @@ namespace {
 /// bodies of up to 18 FMA; with n loads from shared memory 20, 22, 26, 34, 42, 48 and 36 FMA for n = 1, 2, 4,
 /// 8, 12, 16 and 20, besides one FMA for each load; with n from global memory 43, 40, 34, 28 and 22 for n =
 /// 1, 2, 4, 6 and 8; with one from global and 1, 2, 4 and 8 from shared memory 40, 37, 31 and 31.
-/// A barrier in a loop that branches inside leaves 6.
-constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46,
-                   kBudgetWithBarrier = 6;
+constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46;
 constexpr uint32_t kFour = 4, kTwo = 2;
 
 /// Operations that are a subroutine.
@@ -210,16 +208,14 @@ class Unroller {
   }
   uint32_t budget(uint32_t header, uint32_t latch) const {
     uint32_t most = kBudget;
-    bool global = false, meets = false;
+    bool global = false;
     for (uint32_t b = header; b <= latch; ++b) {
       for (const Op& op : old_[b].ops) {
-        meets = meets || op.kind == OpKind::kBarrier;
         if (op.kind != OpKind::kLoad) continue;
         if (op.memory.space == Space::kShared) most += kBudgetPerShared;
         global = global || op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
       }
     }
-    if (meets && branches(header, latch)) return kBudgetWithBarrier;
     return std::min(std::max(most, global ? kBudgetWithGlobal : 0), kMostBudget);
   }
 
@@ -262,14 +258,55 @@ class Unroller {
       if (trips != 0 && !branches(header, loop.latch))
         loop.together =
             iterations_together(loop.known, each.left + each.gone - UnrolledCost{}.gone + kLoad * each.loads);
-      if (loop.together == 1 && (loop.entry != header || last.counts_guarded ||
-                                 cost(header, loop.latch) > budget(header, loop.latch)))
+      if (loop.together == 1 &&
+          (loop.entry != header || last.counts_guarded || !may_be_taken_apart(header, loop) ||
+           cost(header, loop.latch) > budget(header, loop.latch)))
         return false;
     }
     return (!lanes_differ(loop) && !lanes_exit) || !must_stay_in_order(header, loop.latch);
   }
   static bool leads_out(const Op& branch, uint32_t header, const Loop& loop) {
     return branch.target < header || branch.target > loop.latch;
+  }
+
+  /// A loop of an unknown number of iterations with what lanes or warps do together, or with atomics, becomes
+  /// longer only if all lanes count to a number or to a parameter as it is and none jumps over the loop; with
+  /// a barrier, only if nothing in it branches. By experiment with ptxas 13.0.
+  bool may_be_taken_apart(uint32_t header, const Loop& loop) const {
+    bool together = false, barrier = false;
+    for (uint32_t b = header; b <= loop.latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        barrier = barrier || op.kind == OpKind::kBarrier || op.kind == OpKind::kSync;
+        together = together || op.kind == OpKind::kAtomic || op.kind == OpKind::kFence || op.whole_warp ||
+                   op.op_class == OpClass::kWarp;
+      }
+    }
+    if (!together && !barrier) return true;
+    if (barrier && branches(header, loop.latch)) return false;
+    const bool is_jumped_over = std::any_of(old_.begin(), old_.begin() + header, [&](const Block& block) {
+      if (block.ops.empty()) return false;
+      const Op& op = block.ops.back();
+      return op.kind == OpKind::kBranch && op.target > loop.latch && op.guard != kNoVar &&
+             divergent_[op.guard];
+    });
+    return !is_jumped_over && is_constant(loop.end) && !lanes_differ(loop);
+  }
+  /// A number, or a parameter as it is.
+  bool is_constant(const Value& value) const {
+    if (value.is_literal())
+      return value.launch_constant == kNone ||
+             program_.launch_constants[value.launch_constant].source == LaunchConstant::Source::kParameter;
+    uint32_t writers = 0, loads = 0;
+    for (const Block& block : old_) {
+      for (const Op& op : block.ops) {
+        for_each_def(op, [&](Var v) {
+          if (v != value.var) return;
+          ++writers;
+          if (op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base) ++loads;
+        });
+      }
+    }
+    return writers == 1 && loads == 1;
   }
 
   /// Where the one block that leads into the loop leads to: to its first one, which follows on it, or by a

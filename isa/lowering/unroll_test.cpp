@@ -130,19 +130,39 @@ TEST(Unroll, NestedLoopsBecomeCodeFromTheInside) {
       << "the counter of the inner loop still counts";
 }
 
-TEST(Unroll, BarriersMayStandInLoopsAndShufflesFrom90) {
-  const std::string barrier = "bar.sync 0; " + products(4),
-                    shuffle = "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1; " + products(4);
-  expect_same_everywhere(rounds_of(barrier, "%r6"), 32);
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of(barrier, "%r6")), "bar"), 7u);
-  expect_same_everywhere(rounds_of(shuffle, "%r6"), 32);
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of(shuffle, "%r6")), "shfl"), 1u);
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of(shuffle, "%r6"), 90), "shfl"), 7u);
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of("membar.gl; " + products(4), "9")), "membar"), 1u);
+TEST(Unroll, WhatLanesDoTogetherStandsInLoopsThatCountToAParameter) {
+  const auto to_parameter = [](std::string_view body) {
+    std::string text = rounds_of(body, "%r7");
+    return text.insert(text.find("ld.global.f32 %f0"), "ld.param.u32 %r7, [pin]; ");
+  };
+  const std::string barrier = "bar.sync 0; " + products(4);
+  const std::string shuffle = "shfl.sync.bfly.b32 %r4, %r4, 1, 31, -1; " + products(4);
+  EXPECT_EQ(operations_of(unrolled_for(to_parameter(barrier)), "bar"), 7u) << "four, two, one";
+  EXPECT_EQ(operations_of(unrolled_for(to_parameter(shuffle)), "shfl"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(to_parameter(shuffle), 90), "shfl"), 7u);
+  // %r6 is the block's size.
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(barrier, "%r6")), "bar"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(shuffle, "%r6"), 90), "shfl"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of("atom.shared.add.u32 %r4, [%r5], 1; ", "%r6")), "atom"), 1u);
+  std::string down = rounds_of(barrier, "0");  // from any number that all lanes have
+  down.insert(down.find("  LOOP:"), "mov.u32 %r1, %r6; ");
+  down.replace(down.find("setp.lt.u32 %p0"), 11, "setp.ne.u32");
+  down.replace(down.find("add.u32 %r1, %r1, 1"), 19, "add.u32 %r1, %r1, -1");
+  EXPECT_EQ(operations_of(unrolled_for(down), "bar"), 7u);
+  expect_same_everywhere(down, 33);
+  for (const std::string& body : {barrier, shuffle}) {
+    expect_same_everywhere(rounds_of(body, "%r6"), 32);
+    expect_same_everywhere(rounds_of(body, "9"), 32);
+    EXPECT_EQ(branches_of(unrolled_for(rounds_of(body, "9"), 90)), 0u) << "a known number";
+  }
   const std::string guarded =
       "setp.gt.f32 %p1, %f0, %f2; @%p1 bra NEXT; st.shared.f32 [%r5], %f0;\nNEXT: bar.sync 0; ";
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of(guarded, "%r6")), "bar"), 7u);
-  EXPECT_EQ(operations_of(unrolled_for(rounds_of(guarded + products(4), "%r6")), "bar"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(to_parameter(guarded)), "bar"), 1u);
+  // Lanes that jump over it.
+  std::string jumped = to_parameter(barrier);
+  jumped.insert(jumped.find("  LOOP:"), "setp.gt.u32 %p1, %tid0, 5; @%p1 bra OUT;\n");
+  EXPECT_EQ(operations_of(unrolled_for(jumped), "bar"), 1u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of("membar.gl; " + products(4), "9")), "membar"), 1u);
 }
 
 TEST(JoinSteps, AddressesOfIterationsAreOneAndAConstant) {
