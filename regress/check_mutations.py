@@ -1,6 +1,7 @@
 """`gpusim check` and ptxas agree on what is good PTX: a few hundred mutations of what the workloads are made of."""
 
 import os
+import re
 import shutil
 
 from ptx_mutate import KINDS
@@ -18,9 +19,17 @@ def check_mutations(gpusim: Gpusim) -> None:
         raise NoCompiler("ptxas is not in PATH")
     jobs = min(4, os.cpu_count() or 1)
     texts = [written(("workloads/features/*.ptx", "workloads/s*/*.ptx", "workloads/t*/*.ptx")), written(("isa/tests/opcodes/a*.ptx",))]
-    groups = usable(gpusim.program, ptxas, texts, gpusim.scratch, jobs)
-    made = mutations(groups, COUNT, SEED, list(KINDS))
-    found, judged = compare(gpusim.program, ptxas, made, gpusim.scratch / "mutations", jobs)
+    # ptxas has no verdict on programs of 32 bits.
+    texts = [[b for b in group if re.search(r"\.address_size\s+64", b.text)] for group in texts]
+    made = mutations(texts, COUNT, SEED, list(KINDS))
+    found, _ = compare(gpusim.program, ptxas, made, gpusim.scratch / "mutations", jobs)
+    # A text that one of them refuses as it stands shows in what its mutations are disputed for: the other texts need no ptxas.
+    bases = {b.name: b for group in texts for b in group}
+    disputed = {d.mutation.base for d in found}
+    good, = usable(gpusim.program, ptxas, [[bases[name] for name in sorted(disputed)]], gpusim.scratch, jobs)
+    bad = disputed - {b.name for b in good}
+    made = [m for m in made if m.base not in bad]
+    found = [d for d in found if d.mutation.base not in bad]
     alike = 1 - len(found) / len(made)
-    print(describe(found, {b.name: b.text for g in groups for b in g}, 1))
+    print(describe(found, {b.name: b.text for b in bases.values()}, 1))
     require(alike >= LEAST, f"ptxas and gpusim agree on {alike:.1%} of {len(made)} mutations, at least {LEAST:.1%} is wanted")

@@ -74,9 +74,10 @@ def by_ptxas(ptxas: str, file: Path) -> dict[str, Size] | str:
     return {kernel: Size(used, count_instructions(texts[f".text.{kernel}"])) for kernel, used in registers.items()}
 
 
-def by_gpusim(gpusim: Gpusim, file: Path, level: str) -> dict[str, Size]:
-    program, = gpusim.run("check", "--json", "--lowering", level, file).require_code(0).json()["programs"]
-    return {k["name"]: Size(k["registers"], k["machine_instructions"]) for k in program["kernels"]}
+def by_gpusim(gpusim: Gpusim, files: list[Path], level: str) -> list[dict[str, Size]]:
+    """Of each kernel of each file."""
+    programs = gpusim.run("check", "--json", "--lowering", level, *files).require_code(0).json()["programs"]
+    return [{k["name"]: Size(k["registers"], k["machine_instructions"]) for k in program["kernels"]} for program in programs]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def compare(gpusim: Gpusim, files: list[Path], level: str) -> tuple[list[Row], l
     ptxas = shutil.which("ptxas")
     if ptxas is None:
         raise NoCompiler("ptxas is not in PATH")
-    rows, refused = [], []
+    refused = []
+    judged: dict[Path, dict[str, Size]] = {}  # copies of files, with what ptxas makes of them
     for number, file in enumerate(files):
         copy = gpusim.scratch / f"{number}_{file.stem}.ptx"
         copy.write_text(for_sm_75(file.read_text()))
@@ -108,8 +110,9 @@ def compare(gpusim: Gpusim, files: list[Path], level: str) -> tuple[list[Row], l
             refused.append(f"{file.name}: {theirs}")
             continue
         if theirs:
-            ours = by_gpusim(gpusim, copy, level)
-            rows += [Row(f"{file.stem}: {name}", ours[name], size) for name, size in theirs.items()]
+            judged[copy] = theirs
+    rows = [Row(f"{copy.stem.split('_', 1)[1]}: {name}", ours[name], size)
+            for (copy, theirs), ours in zip(judged.items(), by_gpusim(gpusim, list(judged), level)) for name, size in theirs.items()]
     return rows, refused
 
 
@@ -138,7 +141,7 @@ def check_ptxas(gpusim: Gpusim) -> None:
 def check_report(gpusim: Gpusim) -> None:
     """What `check --json` says of good and bad files; needs no ptxas."""
     good = gpusim.source / "workloads" / "bfs" / "bfs.ptx"
-    sizes = {level: by_gpusim(gpusim, good, level) for level in ("none", "clean", "schedule")}
+    sizes = {level: by_gpusim(gpusim, [good], level)[0] for level in ("none", "clean", "schedule")}
     require_equal("kernels", {level: sorted(kernels) for level, kernels in sizes.items()},
                   dict.fromkeys(sizes, ["expand_all", "expand_queue", "start"]))
     for name, plain in sizes["none"].items():
