@@ -1,6 +1,6 @@
 // Types of the CUDA runtime's binary interface, from its public documentation (CUDA Runtime API, "Data types
 // used by CUDA Runtime"): layouts only, no toolkit is needed. GPUSIM_CUDART is the major version that is
-// built.
+// built. Sources that all versions share are compiled without it, and have no types whose members differ.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -91,33 +91,6 @@ struct cudaKernelNodeParams {
   void** kernelParams;
   void** extra;
 };
-struct cudaResourceDesc {
-  int resType;  ///< 0 array, 1 mipmapped array, 2 linear, 3 pitch2D
-  union {
-    struct {
-      cudaArray_t array;
-    } array;
-    struct {
-      cudaMipmappedArray_t mipmap;
-    } mipmap;
-    struct {
-      void* devPtr;
-      cudaChannelFormatDesc desc;
-      size_t sizeInBytes;
-    } linear;
-    struct {
-      void* devPtr;
-      cudaChannelFormatDesc desc;
-      size_t width, height, pitchInBytes;
-    } pitch2D;
-    struct {
-      int reserved[32];
-    } reserved;
-  } res;
-#if GPUSIM_CUDART >= 13
-  unsigned flags;
-#endif
-};
 struct cudaTextureDesc {
   int addressMode[3];  ///< 0 wrap, 1 clamp, 2 mirror, 3 border
   int filterMode;      ///< 0 point, 1 linear
@@ -129,35 +102,6 @@ struct cudaTextureDesc {
   int mipmapFilterMode;
   float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
   int disableTrilinearOptimization, seamlessCubemap;
-};
-struct cudaResourceViewDesc {
-  int format;  ///< enum cudaResourceViewFormat
-  size_t width, height, depth;
-  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
-#if GPUSIM_CUDART >= 13
-  unsigned reserved[16];
-#endif
-};
-
-struct cudaPointerAttributes {
-  int type;  ///< 0 unregistered, 1 host, 2 device, 3 managed
-  int device;
-  void* devicePointer;
-  void* hostPointer;
-#if GPUSIM_CUDART >= 13
-  long reserved[8];
-#endif
-};
-
-struct cudaFuncAttributes {
-  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
-      preferredShmemCarveout;
-#if GPUSIM_CUDART >= 12
-  int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
-      clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
-  int reserved[16];
-#endif
 };
 
 struct cudaLaunchAttribute {
@@ -238,7 +182,62 @@ struct cudaUUID_t {
   char bytes[16];
 };
 
-// Members that came and went with major versions; the order is that of the documentation.
+// Members came and went with major versions; the order is that of the documentation.
+#ifdef GPUSIM_CUDART
+struct cudaResourceDesc {
+  int resType;  ///< 0 array, 1 mipmapped array, 2 linear, 3 pitch2D
+  union {
+    struct {
+      cudaArray_t array;
+    } array;
+    struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      size_t width, height, pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+#if GPUSIM_CUDART >= 13
+  unsigned flags;
+#endif
+};
+struct cudaResourceViewDesc {
+  int format;  ///< enum cudaResourceViewFormat
+  size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+#if GPUSIM_CUDART >= 13
+  unsigned reserved[16];
+#endif
+};
+struct cudaPointerAttributes {
+  int type;  ///< 0 unregistered, 1 host, 2 device, 3 managed
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+#if GPUSIM_CUDART >= 13
+  long reserved[8];
+#endif
+};
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+      preferredShmemCarveout;
+#if GPUSIM_CUDART >= 12
+  int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
+      clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed;
+  int reserved[16];
+#endif
+};
 struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
@@ -313,5 +312,12 @@ struct cudaDeviceProp {
   int reserved2[2], reserved1[1], reserved[60];
 #endif
 };
+#else
+struct cudaResourceDesc;
+struct cudaResourceViewDesc;
+struct cudaPointerAttributes;
+struct cudaFuncAttributes;
+struct cudaDeviceProp;
+#endif
 
 }  // extern "C"
