@@ -175,6 +175,8 @@ TEST(Translation, WhereThereIsNoneNothingIsFoundWithoutASecondLevelCache) {
   const core::MachineConfig machine = core::load_machine("tesla_c1060", {{"tlb.l1_entries=0"}}, folders);
   SimulatedDevice device(machine, 1);
   for (const Figure& f : discover(device, {"tlb"}).figures) EXPECT_FALSE(f.found) << f.name;
+  // Four programs for the hierarchy, one for known pages, and the farthest loads of all end the search.
+  EXPECT_EQ(device.runs(), 6u);
 }
 
 /// What does not fit the machine has no value but a reason; the rest is measured.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr std::array<uint32_t, 4> kStrides = {4096, 16384, 65536, 262144};
+constexpr uint32_t kFirst = 16;   ///< loads that are tried first
 constexpr uint32_t kVaries = 12;  ///< clocks by which equal loads differ, with the phase of other clocks
 constexpr uint32_t kLaps = 3, kLapsInDram = 2;
 constexpr uint32_t kPageLine = 128,
@@ -63,21 +65,29 @@ class PageTest {
     const std::vector<uint32_t> clocks = clocks_of(0, loads, stride);
     return *std::max_element(clocks.begin(), clocks.end());
   }
-  /// `page`: if it is known. Loads farther apart would leave some pages out.
+  /// `page`: if it is known. Loads farther apart would leave some pages out, and closer ones tell no more of
+  /// a page. As long as it is not known, the farthest loads of all tell whether there is anything to be
+  /// found.
   [[nodiscard]] Reach reach(uint32_t limit, uint64_t page) const {
     std::vector<uint32_t> strides;
-    for (const uint32_t stride : kStrides)
-      if (stride >= finest_ && (page == 0 || stride < page)) strides.push_back(stride);
     if (page != 0) strides.push_back(static_cast<uint32_t>(page));
+    if (page == 0 && all_fast(0, most_at(kStrides.back()), kStrides.back(), limit))
+      return {0, 0, uint64_t{most_at(kStrides.back())} * kStrides.back()};
+    if (page == 0)
+      std::copy_if(kStrides.begin(), kStrides.end(), std::back_inserter(strides),
+                   [this](uint32_t stride) { return stride >= finest_; });
     uint64_t tried = 0;
     for (const uint32_t stride : strides) {
-      const auto most = static_cast<uint32_t>(std::min<uint64_t>(most_loads_, probe.reach() / stride));
+      const uint32_t most = most_at(stride);
       const auto fits = [&](uint32_t loads) { return all_fast(0, loads, stride, limit); };
-      uint32_t good = 1, bad = 2;
-      while (bad < most && fits(bad)) good = bad, bad *= 2;
-      bad = std::min(bad, most);
+      uint32_t good = 1, bad = std::min(kFirst, most);
+      while (fits(bad)) {
+        good = bad;
+        if (good == most) break;
+        bad = std::min(2 * bad, most);
+      }
       tried = std::max(tried, uint64_t{bad} * stride);
-      if (fits(bad)) continue;
+      if (good == bad) continue;
       while (bad - good > 1) {
         const uint32_t middle = good + (bad - good) / 2;
         (fits(middle) ? good : bad) = middle;
@@ -100,6 +110,9 @@ class PageTest {
   const Probe probe;
 
  private:
+  [[nodiscard]] uint32_t most_at(uint32_t stride) const {
+    return static_cast<uint32_t>(std::min<uint64_t>(most_loads_, probe.reach() / stride));
+  }
   /// A line of the k-th piece, which one is drawn by lot: at even distances lines could fall into few sets of
   /// the second level, whatever the hash.
   static uint32_t line_in(uint32_t k, uint32_t stride) {
