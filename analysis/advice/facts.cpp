@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
@@ -21,6 +22,16 @@ constexpr std::array<std::string_view, 6> kPartitionUnits{"request_out", "reply_
 
 double core_cycles(const core::MachineConfig& m, double ns) {
   return ns * 1e-6 * static_cast<double>(m.clocks.core_khz);
+}
+
+bool is_memory_load(std::string_view c) { return c == "load_global" || c == "load_local"; }
+
+/// %f1 and %rd2 of "ld.global.f32 %f1, [%rd2+4]".
+std::set<std::string_view> registers_of(std::string_view ptx) {
+  std::set<std::string_view> found;
+  for (size_t at = ptx.find('%'); at != std::string_view::npos; at = ptx.find('%', at + 1))
+    found.insert(ptx.substr(at, ptx.find_first_of(" ,;}])+", at) - at));
+  return found;
 }
 
 }  // namespace
@@ -91,7 +102,8 @@ double Facts::places() const {
 double Facts::memory_share() const {
   double memory = 0, lost = 0;
   for (const CauseSlots& c : kernel_.causes) {
-    if (c.name == "issued" || c.name == "no_warp" || c.name == "launch") continue;
+    // While a pipe is busy, it does what the estimate counts as its work.
+    if (c.name == "issued" || c.name == "no_warp" || c.name == "launch" || c.name == "pipe_busy") continue;
     lost += static_cast<double>(c.slots);
     if ((c.name.starts_with("memory_") && c.name != "memory_shared") || c.name == "drain")
       memory += static_cast<double>(c.slots);
@@ -181,21 +193,69 @@ void Facts::find_own_waits() {
   }
 }
 
+double Facts::memory_wait(bool from_dram) const {
+  const core::MachineConfig& m = machine_;
+  const double network = core_cycles(m, m.interconnect.request_latency_ns + m.interconnect.reply_latency_ns);
+  return network + m.l1.latency +
+         core_cycles(m, from_dram ? m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns
+                                  : m.l2.hit_latency_ns);
+}
+
+void Facts::find_groups() {
+  std::set<std::string> on_their_way;
+  uint64_t group = 0;
+  for (uint64_t pc = 0; pc < operations(); ++pc) {
+    const std::string& text = text_cell(kernel_.per_pc, "ptx", pc);
+    const size_t address = is_memory_load(op_class(pc)) ? text.find('[') : 0;
+    // Of a load, only its address is a use of what was loaded before.
+    const size_t used = std::erase_if(on_their_way, [&](const std::string& r) {
+      return registers_of(std::string_view(text).substr(std::min(address, text.size()))).contains(r);
+    });
+    if (op_class(pc) == "branch") on_their_way.clear();
+    group += used > 0 || op_class(pc) == "branch";
+    groups_.push_back(group);
+    if (is_memory_load(op_class(pc)) && executed(pc) > 0)
+      for (const std::string_view r : registers_of(std::string_view(text).substr(0, address)))
+        on_their_way.insert(std::string(r));
+  }
+}
+
+bool Facts::leads(uint64_t pc) const {
+  for (uint64_t earlier = pc; earlier-- > 0 && groups_[earlier] == groups_[pc];)
+    if (is_memory_load(op_class(earlier)) && executed(earlier) > 0) return false;
+  return true;
+}
+
+double Facts::share_of_wait(uint64_t pc) const {
+  const auto slots = [&](uint64_t at) {
+    return count("awaited_memory_dram", at) + count("awaited_memory_l2", at) + count("awaited_memory_l1", at);
+  };
+  if (!is_memory_load(op_class(pc))) return 1;
+  double most = slots(pc);
+  const auto [first, last] = std::equal_range(groups_.begin(), groups_.end(), groups_[pc]);
+  for (auto at = first; at != last; ++at)
+    if (const auto other = static_cast<uint64_t>(at - groups_.begin()); is_memory_load(op_class(other)))
+      most = std::max(most, slots(other));
+  return most > 0 ? slots(pc) / most : 1;
+}
+
 double Facts::wait(uint64_t pc) const {
   const auto waited = [&](const char* column) {
     const double slots = count(column, pc);
     return slots > 0 && slots >= own_waits_.find(column)->second;
   };
-  const core::MachineConfig& m = machine_;
-  const double network = core_cycles(m, m.interconnect.request_latency_ns + m.interconnect.reply_latency_ns);
-  double wait = 0;
-  if (waited("awaited_memory_dram"))
-    wait = network + m.l1.latency +
-           core_cycles(m, m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
-  else if (waited("awaited_memory_l2"))
-    wait = network + m.l1.latency + core_cycles(m, m.l2.hit_latency_ns);
-  else if (waited("awaited_memory_l1"))
-    wait = m.l1.latency;
+  // Some executions find their data near, others far: each waited as long as it takes from there, so the
+  // slots tell how many were which.
+  double slots = 0, times = 0;
+  const auto add = [&](const char* column, double once) {
+    if (!waited(column) || once <= 0) return;
+    slots += count(column, pc);
+    times += count(column, pc) / once;
+  };
+  add("awaited_memory_dram", memory_wait(true));
+  add("awaited_memory_l2", memory_wait(false));
+  add("awaited_memory_l1", machine_.l1.latency);
+  double wait = times > 0 ? share_of_wait(pc) * slots / times : 0;
   if (wait > 0) wait += latency(op_class(pc));
   // Waits for results are counted where they are waited for.
   if (waited("slots_alu_dependency"))
@@ -210,6 +270,7 @@ double Facts::wait(uint64_t pc) const {
 
 Work Facts::recorded_work() {
   find_own_waits();
+  find_groups();
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
   work.start =

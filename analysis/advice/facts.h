@@ -75,6 +75,10 @@ class Facts {
   /// those of atomics, which crowd where their words are.
   [[nodiscard]] double crowding() const;
   [[nodiscard]] double crowding_with_atomics() const;
+  /// Core cycles until data are there that DRAM or the L2 has, without queues.
+  [[nodiscard]] double memory_wait(bool from_dram) const;
+  /// Of the loads that a warp sends before it uses any of them, the first: it waits anew.
+  [[nodiscard]] bool leads(uint64_t pc) const;
   /// Accesses of one warp that the coalescer looks at apart: half warps before compute capability 2.0.
   [[nodiscard]] double requests_per_warp() const;
 
@@ -83,6 +87,10 @@ class Facts {
   /// Of the slots of resident warps that did not issue, those lost to memory.
   [[nodiscard]] double memory_share() const;
   void find_own_waits();
+  void find_groups();
+  /// Loads that are on their way together wait at the same time: how long this one, by its slots, as a share
+  /// of the longest.
+  [[nodiscard]] double share_of_wait(uint64_t pc) const;
   /// Core cycles that a warp waits for data of this operation, or at it for something else, without queues.
   [[nodiscard]] double wait(uint64_t pc) const;
 
@@ -92,6 +100,8 @@ class Facts {
   std::vector<AddressOrigin> origins_;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;
+  /// For each operation: loads with the same number are on their way together.
+  std::vector<uint64_t> groups_;
   Estimator estimator_;
 };
 

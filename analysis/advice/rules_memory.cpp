@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "analysis/advice/rules.h"
@@ -31,6 +32,29 @@ bool is_shifted(const Facts& f, uint64_t pc) {
         f.origin(other).base == base && std::abs(needless_sectors(f, other) - needless) > kAlike)
       return true;
   return false;
+}
+
+/// The L1 keeps what lanes access one after the other of one sector. Lanes that are neighbours use it up at
+/// once: its bytes come from the L2 as before, in fewer requests, and each access waits for its own.
+void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic& after,
+                           const std::function<bool(uint64_t)>& ordered, Work& work) {
+  const double fetched = f.counter("l2_read_sectors") * kSector;
+  if (fetched <= 0 || fetched >= before.load_bytes) return set_traffic(f, before, after, work);
+  Traffic from_l2 = before, of_neighbours = after;
+  from_l2.load_bytes = fetched;
+  from_l2.load_transactions =
+      std::clamp(f.counter("noc_requests") - before.store_transactions, fetched / kLine, fetched / kSector);
+  of_neighbours.load_bytes = std::min(fetched, after.load_asked);
+  of_neighbours.load_transactions = std::min(from_l2.load_transactions, of_neighbours.load_bytes / kLine);
+  set_sm_traffic(before, after, work);
+  set_network_traffic(f, from_l2, of_neighbours, work);
+  if (after.load_asked <= 0) return;
+  const double misses = of_neighbours.load_bytes / after.load_asked;
+  const double dram = std::min(1.0, f.counter("dram_read_bytes") / fetched);
+  const double wait = dram * f.memory_wait(true) + (1 - dram) * f.memory_wait(false);
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (ordered(pc) && is_load(f.op_class(pc)) && f.leads(pc))
+      work.chain[pc] = std::max(work.chain[pc], f.executed(pc) / f.warps() * misses * wait);
 }
 
 }  // namespace
@@ -74,7 +98,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
                        least_of(f, p.pc).bytes / kSector / std::max(1.0, f.executed(p.pc)));
   p.value = f.count("transferred_bytes", p.pc) / kSector / std::max(1.0, f.executed(p.pc));
   p.after = f.estimator().recorded();
-  set_traffic(f, before, after, p.after);
+  set_coalesced_traffic(f, before, after, can_be_ordered, p.after);
   p.after.burst = std::max(1.0, p.after.burst * ratio(after.transactions(), before.transactions()));
   // Bytes that DRAM moved beyond those that threads ask for came with sectors that nobody asked for.
   set_dram(f, std::min(f.counter("dram_read_bytes"), std::max(after.load_asked, after.load_bytes)),
@@ -115,6 +139,16 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   p.after.rounds = std::min(p.after.rounds, std::max(1.0, even));
   return p;
 }
+
+namespace {
+
+/// Lanes of a warp that load one value, as far as sectors show it: a tile is filled by as many fewer loads.
+double alike(const Facts& f, uint64_t pc) {
+  const double moved = f.count("transferred_bytes", pc);
+  return moved > 0 ? std::max(1.0, f.count("requested_bytes", pc) / moved) : 1;
+}
+
+}  // namespace
 
 std::optional<Proposal> shared_reuse(const Facts& f) {
   // A thread that loads so often has neighbours that load the same.
@@ -159,8 +193,18 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
     if (can_be_in_tile(pc))
       p.after.chain[pc] =
-          std::min(p.after.chain[pc],
-                   p.after.chain[pc] / reuse + f.executed(pc) / f.warps() * f.latency("load_shared"));
+          std::min(p.after.chain[pc], p.after.chain[pc] / reuse / alike(f, pc) +
+                                          f.executed(pc) / f.warps() * f.latency("load_shared"));
+  // A tile has to come before anything is read from it, and all of a block wait for it together: of loads
+  // that were on their way together, one wait is left.
+  const Work& now = f.estimator().recorded();
+  double longest = 0, left = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (!can_be_in_tile(pc)) continue;
+    longest = std::max(longest, now.chain[pc] / std::max(1.0, f.executed(pc) / f.warps()));
+    left += p.after.chain[pc];
+  }
+  p.after.chain[p.pc] += std::max(0.0, longest - left) + f.latency("barrier");
   return p;
 }
 
@@ -201,10 +245,14 @@ bool each_block_has_its_own(const Facts& f) {
 
 /// Sectors that all atomics of a kernel use. Where data say which, what random accesses would need to spread
 /// so over the sectors of a request, and no fewer than there are partitions that have as much to do as the
-/// busiest. Where threads say which, each warp of a block has its own, and others each time if a loop changes
-/// them.
+/// busiest; those on other arrays, or in records a sector or more apart, have their own.
+/// Where threads say which, each warp of a block has its own, and others each time if a loop changes them.
 double sectors_of_results(const Facts& f) {
-  double results = partitions_of_atomics(f), executed = 0, lanes = 0, sectors = 0, chosen = 0;
+  struct Random {
+    double executed = 0, lanes = 0, sectors = 0;
+  };
+  std::map<std::pair<std::string, uint64_t>, Random> of_arrays;
+  double chosen = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (f.op_class(pc) != "atom_global" || f.executed(pc) <= 0) continue;
     const double of_one = f.count("transferred_bytes", pc) / kSector / f.executed(pc);
@@ -213,13 +261,15 @@ double sectors_of_results(const Facts& f) {
       chosen += of_one * (f.origin(pc).of_loop ? times : std::min(times, f.warps_per_block()));
       continue;
     }
-    executed += f.executed(pc);
-    lanes += f.count("active_lanes", pc);
-    sectors += f.count("transferred_bytes", pc) / kSector;
+    Random& r = of_arrays[{f.origin(pc).base, f.origin(pc).offset / static_cast<uint64_t>(kSector)}];
+    r.executed += f.executed(pc);
+    r.lanes += f.count("active_lanes", pc);
+    r.sectors += f.count("transferred_bytes", pc) / kSector;
   }
-  if (executed > 0)
-    results = std::max(results, sectors_of_random(std::max(1.0, sectors / executed), lanes / executed));
-  return std::max({1.0, results, chosen});
+  double results = 0;
+  for (const auto& [array, r] : of_arrays)
+    results += sectors_of_random(std::max(1.0, r.sectors / r.executed), r.lanes / r.executed);
+  return std::max({1.0, partitions_of_atomics(f), results, chosen});
 }
 
 }  // namespace
