@@ -114,7 +114,8 @@ class RulesTest : public testing::Test {
     Table& t = kernel.per_pc;
     for (const char* column :
          {"executed", "active_lanes", "transactions", "requested_bytes", "transferred_bytes", "replays",
-          "divergent", "slots_issued", "awaited_memory_dram", "source_line", "ptx_line", "atomic_words"}) {
+          "divergent", "slots_issued", "awaited_memory_dram", "awaited_memory_l1", "source_line", "ptx_line",
+          "atomic_words"}) {
       t.numbers[column].push_back(0);
       if (const auto at = counts.find(column); at != counts.end())
         t.numbers[column].back() = at->second * kWarps;
@@ -231,6 +232,84 @@ TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
   ASSERT_TRUE(p);
   EXPECT_EQ(p->value, 31);
   EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
+}
+
+TEST_F(RulesTest, SlotsOfABusyPipeAreNoQueueOfMemory) {
+  kernel.causes = {{"issued", 100}, {"pipe_busy", 900}, {"memory_dram", 75}, {"alu_dependency", 25}};
+  EXPECT_DOUBLE_EQ(facts().estimator().recorded().memory_share, 0.75);
+}
+
+TEST_F(RulesTest, AWaitIsTheMeanOfThoseForNearAndFarData) {
+  const double far = facts().memory_wait(true);
+  const auto near = static_cast<uint64_t>(machine.l1.latency);
+  // As many executions found their data in the L1 as in DRAM.
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 2,
+            {{"awaited_memory_dram", static_cast<uint64_t>(far)}, {"awaited_memory_l1", near}});
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(facts().estimator().recorded().chain[0], far + static_cast<double>(near) + 2 * rest, 2);
+}
+
+TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1, {{"awaited_memory_dram", 500}});
+  operation("load_global", "ld.global.f32 %f2, [%rd1+4096]", 1, {{"awaited_memory_dram", 50}});
+  operation("fp32", "add.f32 %f3, %f1, %f2", 1);
+  operation("load_global", "ld.global.f32 %f4, [%rd1+8192]", 1, {{"awaited_memory_dram", 400}});
+  const Facts f = facts();
+  EXPECT_TRUE(f.leads(0));
+  EXPECT_FALSE(f.leads(1));
+  EXPECT_TRUE(f.leads(3)) << "what was loaded before has been used";
+  const std::vector<double>& chain = f.estimator().recorded().chain;
+  EXPECT_LT(chain[1], 0.3 * chain[0]);
+  EXPECT_DOUBLE_EQ(chain[3], chain[0]);
+}
+
+/// A thread uses up a line, word by word. Neighbours use it up at once, so that each access waits for one.
+TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
+  unit("l1_tags", "SM", 80, 0.9);
+  unit("l2_requests", "partition", 64, 0.2);
+  kernel.counters["l2_read_sectors"] = 32.0 * kWarps;
+  kernel.counters["dram_read_bytes"] = 1024.0 * kWarps;
+  kernel.counters["noc_requests"] = 32.0 * kWarps;
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 8,
+            {{"transactions", 256},
+             {"requested_bytes", 1024},
+             {"transferred_bytes", 8192},
+             {"awaited_memory_l1", 100}});
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.chain[1], 8 * f.memory_wait(true), 1);
+  const Work& now = f.estimator().recorded();
+  EXPECT_NEAR(p->after.units.at("l1_tags"), now.units.at("l1_tags") / 32, 1);
+  EXPECT_NEAR(p->after.units.at("l2_requests"), now.units.at("l2_requests") / 4, 1)
+      << "8 requests for lines instead of 32 for sectors";
+}
+
+TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
+  for (int i = 0; i < 9; ++i)
+    operation("load_global", i == 0 ? "ld.global.f32 %f1, [%rd1]" : "ld.global.f32 %f2, [%rd1+4]", 1,
+              {{"transactions", 1},
+               {"requested_bytes", 128},
+               {"transferred_bytes", 128},
+               {"awaited_memory_dram", i == 0 ? 900 : 1}});
+  operation("fp32", "add.f32 %f3, %f1, %f2", 1);
+  const Facts straight = facts();
+  const auto once = shared_reuse(straight);
+  ASSERT_TRUE(once);
+  EXPECT_GE(once->after.chain_sum(), straight.estimator().recorded().chain[0]);
+  const auto waits = [&](uint64_t moved) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]", 64,
+              {{"transactions", 64},
+               {"requested_bytes", 64 * 512},
+               {"transferred_bytes", moved},
+               {"awaited_memory_dram", 900}});
+    const Facts f = facts();
+    return shared_reuse(f)->after.chain_sum() - 64 * machine.latency.at("load_shared");
+  };
+  EXPECT_LT(waits(64 * 32), 0.3 * waits(64 * 512));
 }
 
 TEST_F(RulesTest, OnlyAccessesThatThePtxDoesNotMakeAreSpills) {
@@ -535,6 +614,29 @@ TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
   const double blocks = kWarps / 8.0;
   EXPECT_NEAR((p->after.units.at("l2_atomics") + p->after.tail) / (95'000.0 * 8 * blocks / (16.0 * kWarps)),
               1, 0.05);
+}
+
+TEST_F(RulesTest, EachArrayHasResultsOfItsOwn) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = 95'000;
+  kernel.units.back().most = 95'000;
+  const auto left = [&](const char* second) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    const std::map<std::string, uint64_t> counts{
+        {"transactions", 4}, {"transferred_bytes", 4 * 32}, {"active_lanes", 32}, {"atomic_words", 20}};
+    operation("load_global", "ld.global.u32 %r1, [%rd1]", 1);
+    operation("int", "mul.wide.u32 %rd2, %r1, 4", 1);
+    operation("int", "add.s64 %rd3, %rd8, %rd2", 1);
+    operation("atom_global", "atom.global.add.u32 %r2, [%rd3], 1", 1, counts);
+    operation("int", second, 1);
+    operation("atom_global", "atom.global.add.u32 %r3, [%rd4], 1", 1, counts);
+    const auto p = atomics(facts());
+    return p ? p->after.units.at("l2_atomics") + p->after.tail : 0.0;
+  };
+  const double one = left("add.s64 %rd4, %rd8, %rd2"), two = left("add.s64 %rd4, %rd9, %rd2");
+  EXPECT_GT(one, 0);
+  EXPECT_NEAR(two, 2 * one, 0.01 * one);
 }
 
 /// Straight from what two loads gave, all lanes of a warp add to one word: no results that a block has

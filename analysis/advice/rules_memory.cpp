@@ -202,9 +202,11 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (!can_be_in_tile(pc)) continue;
     longest = std::max(longest, now.chain[pc] / std::max(1.0, f.executed(pc) / f.warps()));
-    left += p.after.chain[pc];
+    left += std::min(p.after.chain[pc], now.chain[pc] / reuse / alike(f, pc));
   }
   p.after.chain[p.pc] += std::max(0.0, longest - left) + f.latency("barrier");
+  // Blocks that have begun together wait for their tiles at the same time: only a later round hides that.
+  p.after.longest = std::max({p.after.longest, longest, left});
   return p;
 }
 
