@@ -489,6 +489,18 @@ TEST_F(RulesTest, NeighboursOfAStencilAreNotToBeCoalesced) {
   EXPECT_FALSE(coalescing(facts()));
 }
 
+/// A warp of a block of 16 by 16 accesses a piece in each of two rows.
+TEST_F(RulesTest, NeighboursInTwoRowsAreNotToBeCoalescedEither) {
+  unit("request_in", "cluster", 40, 0.9);
+  operation("int", "mul.wide.u32 %rd1, %r1, 4", 1);
+  operation("int", "add.s64 %rd2, %rd9, %rd1", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2+4]", 1,
+            {{"transactions", 3}, {"requested_bytes", 126}, {"transferred_bytes", 192}});
+  operation("load_global", "ld.global.f32 %f2, [%rd2]", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+}
+
 /// A block's results, which it has collected: fewer blocks add fewer, and nothing else helps.
 TEST_F(RulesTest, ResultsThatBlocksAddAreToBecomeFewer) {
   unit("l2_atomics", "partition", 64, 0.0);

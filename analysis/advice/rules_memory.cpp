@@ -19,19 +19,26 @@ double needless_sectors(const Facts& f, uint64_t pc) {
   return (f.count("transferred_bytes", pc) - least_of(f, pc).bytes) / kSector / std::max(1.0, f.executed(pc));
 }
 
-/// A warp accesses one piece of an array that begins within a sector, and others of the same array begin at
-/// other places of one, as those of a stencil do: no order of the lanes and no other array is better for all.
+/// A warp accesses a piece of an array, or one in each of a few rows, that begins within a sector, and others
+/// of the same array begin at other places of one, as those of a stencil do: no order of the lanes and no
+/// other array is better for all.
 bool is_shifted(const Facts& f, uint64_t pc) {
-  constexpr double kOne = 1.05, kAlike = 0.05;
+  constexpr double kOne = 1.05, kAlike = 0.05, kFilled = 1.5;  // sectors: some lanes may be idle
   const double needless = needless_sectors(f, pc);
   const std::string& base = f.origin(pc).base;
-  if (base.empty() || needless > kOne || f.count("requested_bytes", pc) < 2 * kSector * f.executed(pc))
-    return false;
-  for (uint64_t other = 0; other < f.operations(); ++other)
-    if (other != pc && is_global(f.op_class(other)) && f.executed(other) > 0 &&
-        f.origin(other).base == base && std::abs(needless_sectors(f, other) - needless) > kAlike)
-      return true;
-  return false;
+  if (base.empty()) return false;
+  double pieces = f.count("transactions", pc) / std::max(1.0, f.executed(pc));
+  bool others = false;
+  for (uint64_t other = 0; other < f.operations(); ++other) {
+    if (other == pc || !is_global(f.op_class(other)) || f.executed(other) <= 0 ||
+        f.origin(other).base != base)
+      continue;
+    pieces = std::min(pieces, f.count("transactions", other) / f.executed(other));
+    others = others || std::abs(needless_sectors(f, other) - needless) > kAlike;
+  }
+  pieces = std::max(1.0, pieces);
+  return others && needless <= kOne * pieces &&
+         f.count("requested_bytes", pc) >= kFilled * kSector * pieces * f.executed(pc);
 }
 
 /// The L1 keeps what lanes access one after the other of one sector. Lanes that are neighbours use it up at
