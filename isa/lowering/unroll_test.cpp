@@ -1,6 +1,8 @@
 // Loops with a known number of iterations, and what may stand in them. The numbers are those of ptxas 13.0.
 #include <fmt/format.h>
 
+#include <random>
+
 #include "isa/lowering/unroll_cost.h"
 #include "isa/tests/lowering_test_util.h"
 
@@ -163,6 +165,85 @@ TEST(Unroll, WhatLanesDoTogetherStandsInLoopsThatCountToAParameter) {
   jumped.insert(jumped.find("  LOOP:"), "setp.gt.u32 %p1, %tid0, 5; @%p1 bra OUT;\n");
   EXPECT_EQ(operations_of(unrolled_for(jumped), "bar"), 1u);
   EXPECT_EQ(operations_of(unrolled_for(rounds_of("membar.gl; " + products(4), "9")), "membar"), 1u);
+}
+
+/// Loops of all kinds, one inside another: `next` draws what they are.
+class RandomLoops {
+ public:
+  explicit RandomLoops(uint32_t seed) : draw_(seed) {}
+
+  std::string text() {
+    std::string body;
+    for (int i = 0; i < 2; ++i) body += loop(0);
+    return thread_kernel(
+        ".reg .f32 %f<4>; .reg .b32 %r<4>, %c<8>, %n, %s, %t; .reg .b64 %a<8>; .reg .pred %p<3>; .shared "
+        ".align 16 .b8 "
+        "s[16384];",
+        "ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; mov.f32 %f2, 0f3f000000; mov.u32 %r0, %tid0; "
+        "mov.u32 %r1, 1; mov.u32 %n, %ntid.x; mov.u32 %s, s; mad.lo.u32 %s, %tid0, 512, %s; mov.u32 %t, "
+        "0;\n" +
+            body +
+            "st.global.f32 [%out], %f0; st.global.u32 [%out+4], %r0; st.global.u32 [%out+8], %r1; "
+            "st.global.u32 [%out+12], %t; ret;");
+  }
+
+ private:
+  uint32_t below(uint32_t n) { return draw_() % n; }
+  std::string statement(const std::string& c, const std::string& a) {
+    switch (below(9)) {
+      case 0:
+        return fmt::format("mad.lo.u32 %r0, %r0, 3, {};\n", c);
+      case 1:
+        return fmt::format("st.shared.u32 [{0}], %r0; ld.shared.u32 %r1, [{0}+4];\n", a);
+      case 2:
+        return fmt::format("setp.gt.u32 %p1, {}, %r1; @%p1 add.u32 %r1, %r1, 7;\n", c);
+      case 3: {
+        const int label = labels_++;
+        return fmt::format(
+            "and.b32 %r2, {}, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra S{}; xor.b32 %r0, %r0, %r1;\nS{}:\n", c,
+            label, label);
+      }
+      case 4:
+        return fmt::format("add.u32 %t, %t, {};\n", c);
+      case 5:
+        return "shr.u32 %r2, %r0, 3; add.u32 %r1, %r1, %r2;\n";
+      default:
+        return "fma.rn.f32 %f0, %f0, %f2, %f1;\n";
+    }
+  }
+  std::string loop(uint32_t depth) {
+    const int number = labels_++;
+    const std::string c = fmt::format("%c{}", depth), a = fmt::format("%c{}", depth + 4);
+    const int step = static_cast<int>(below(3)) + 1;
+    const uint32_t trips = below(3) == 0 ? below(60) + 1 : below(9) + 1;
+    const bool known = below(4) != 0, in_middle = known && below(3) == 0;
+    std::string text = fmt::format("mov.u32 {}, {}; mov.u32 {}, %s;\n", c, below(5), a), before, behind;
+    const uint32_t length = below(6) + 1;
+    for (uint32_t i = 0; i < length; ++i) (below(2) == 0 ? before : behind) += statement(c, a);
+    if (depth < 2 && below(3) == 0) behind += loop(depth + 1);
+    if (below(5) == 0) behind += fmt::format("setp.gt.u32 %p1, %r1, 400; @%p1 bra E{};\n", number);
+    const std::string steps = fmt::format("add.u32 {0}, {0}, {1}; add.u32 {2}, {2}, 4;\n", c, step, a);
+    const std::string end = known ? std::to_string(4 + trips * static_cast<uint32_t>(step)) : "%n";
+    if (in_middle)
+      text += fmt::format(
+          "bra.uni T{0};\nL{0}:\n{1}{2}T{0}:\n{3}setp.ge.u32 %p0, {4}, {5}; @%p0 bra E{0}; bra.uni "
+          "L{0};\nE{0}:\n",
+          number, behind, steps, before, c, end);
+    else
+      text += fmt::format("L{0}:\n{1}{2}{3}setp.lt.u32 %p0, {4}, {5}; @%p0 bra L{0};\nE{0}:\n", number,
+                          before, behind, steps, c, end);
+    return text;
+  }
+
+  std::mt19937 draw_;
+  int labels_ = 0;
+};
+
+TEST(Unroll, RandomLoopsGiveTheSameValues) {
+  for (uint32_t seed = 1; seed <= 150; ++seed) {
+    expect_same_everywhere(RandomLoops(seed).text(), 5);
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
 }
 
 TEST(JoinSteps, AddressesOfIterationsAreOneAndAConstant) {
