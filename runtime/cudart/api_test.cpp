@@ -64,6 +64,9 @@ cudaError_t cudaMemPrefetchBatchAsync(void**, size_t*, size_t, cudaMemLocation*,
 cudaError_t cudaMemcpyBatchAsync(void* const*, const void* const*, const size_t*, size_t, const void*,
                                  const size_t*, size_t, cudaStream_t);
 cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t*, cudaMemLocation*, int);
+cudaError_t cudaMemGetMemPool(cudaMemPool_t*, cudaMemLocation*, int);
+cudaError_t cudaMemSetMemPool(cudaMemLocation*, int, cudaMemPool_t);
+cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(int, int);
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t*, const cudaChannelFormatDesc*, int);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaGraphicsMapResources(int, void*, cudaStream_t);
@@ -466,6 +469,30 @@ TEST_F(Cudart, BatchesAndAdvice) {
   EXPECT_EQ(cudaMemGetDefaultMemPool(&of_location, &location, 1), 0);
   EXPECT_EQ(cudaDeviceGetDefaultMemPool(&standard, 0), 0);
   EXPECT_EQ(of_location, standard);
+  constexpr int kPinned = 1;
+  cudaMemPool_t own = nullptr, current = nullptr;
+  cudaMemPoolProps properties{};
+  properties.allocType = kPinned;
+  ASSERT_EQ(cudaMemPoolCreate(&own, &properties), 0);
+  ASSERT_EQ(cudaMemSetMemPool(&location, kPinned, own), 0);
+  ASSERT_EQ(cudaMemGetMemPool(&current, &location, kPinned), 0);
+  EXPECT_EQ(current, own);
+  ASSERT_EQ(cudaDeviceGetMemPool(&current, 0), 0);
+  EXPECT_EQ(current, own) << "the device is that location";
+  ASSERT_EQ(cudaMemGetDefaultMemPool(&current, &location, kPinned), 0);
+  EXPECT_EQ(current, standard);
+  cudaMemLocation another{1, 1}, host{2, 0};
+  EXPECT_EQ(cudaMemGetMemPool(&current, &another, kPinned), error(Code::kInvalidDevice));
+  EXPECT_EQ(cudaMemSetMemPool(&host, kPinned, own), error(Code::kNotSupported));
+  EXPECT_EQ(cudaMemGetMemPool(&current, &location, 3), error(Code::kNotSupported))
+      << "a type for managed memory";
+  EXPECT_EQ(cudaMemGetMemPool(nullptr, &location, kPinned), error(Code::kInvalidValue));
+  ASSERT_EQ(cudaMemPoolDestroy(own), 0);
+  ASSERT_EQ(cudaMemGetMemPool(&current, &location, kPinned), 0);
+  EXPECT_EQ(current, standard) << "its place is the standard one's again";
+  constexpr int kCurrentDevice = 0, kOwner = 100;
+  EXPECT_EQ(cudaDeviceFlushGPUDirectRDMAWrites(kCurrentDevice, kOwner), error(Code::kNotSupported));
+  EXPECT_EQ(cudaDeviceFlushGPUDirectRDMAWrites(kCurrentDevice, 0), error(Code::kInvalidValue));
   size_t width = 0;
   const cudaChannelFormatDesc format{32, 0, 0, 0, 2};
   EXPECT_EQ(cudaDeviceGetTexture1DLinearMaxWidth(&width, &format, 0), 0);

@@ -302,6 +302,14 @@ GPUSIM_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(int) {
 GPUSIM_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() {
   return call([](Device&) {});
 }
+/// For devices whose gpuDirectRDMAFlushWritesOptions say so, which this one's do not.
+GPUSIM_EXPORT cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(int target, int scope) {
+  constexpr int kCurrentDevice = 0, kToOwner = 100, kToAllDevices = 200;
+  return call([&](Device&) {
+    require(target == kCurrentDevice && (scope == kToOwner || scope == kToAllDevices));
+    require(false, Code::kNotSupported);
+  });
+}
 // Their names before CUDA 4
 #if GPUSIM_CUDART < 13
 GPUSIM_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, int limit) {

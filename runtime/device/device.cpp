@@ -270,6 +270,7 @@ Stream& Device::add_stream(bool blocking, int priority, unsigned flags) {
   made->blocking = blocking;
   made->priority = priority;
   made->flags = flags;
+  made->waits = waits_of_new_streams_;
   Stream& stream = *made;
   streams_.emplace(&stream, std::move(made));
   return stream;
@@ -422,6 +423,7 @@ void Device::reset() {
   }
   cooperative_ = 0;
   legacy_.last_work = legacy_barrier_ = 0;
+  waits_of_new_streams_.clear();
   for (auto& [key, stream] : streams_) stream->last_work = 0;
   if (live_ == nullptr) fault_.reset();  // a machine that has stopped does not go on
 }

@@ -425,6 +425,7 @@ class Device {
   std::map<const Stream*, std::unique_ptr<Stream>> streams_;
   std::map<std::thread::id, Stream*> thread_streams_;
   Stream* joined_ = nullptr;  ///< in which events of all streams are recorded
+  std::vector<uint64_t> waits_of_new_streams_;  ///< work that streams wait for which are made from now on
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   uint32_t next_stream_ = 1;
   std::unique_ptr<comp::Checker> checker_;  ///< of a run with checks

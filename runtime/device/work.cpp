@@ -410,6 +410,11 @@ void Device::record_all(Event& event) {
 void Device::wait_all(const Event& event) {
   wait(legacy_, event);
   for (const auto& [key, stream] : streams_) wait(*stream, event);
+  std::erase_if(waits_of_new_streams_, [this](uint64_t number) {
+    return options_.functional ? !open_.contains(number)
+                               : pending_.empty() || number < pending_.front()->number;
+  });
+  if (event.recorded && !event.reached) waits_of_new_streams_.push_back(event.work);
 }
 
 uint64_t Device::take_number(Work& work, Stream& stream) {

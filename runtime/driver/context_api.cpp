@@ -275,6 +275,14 @@ GPUSIM_DRIVER cuCtxWaitEvent(CUcontext, CUevent event) {
     device.wait_all(cudart::event_of(device, event));
   });
 }
+/// For devices whose attribute of its options says so, which this one's does not.
+GPUSIM_DRIVER cuFlushGPUDirectRDMAWrites(int target, int scope) {
+  constexpr int kCurrentContext = 0, kToOwner = 100, kToAllDevices = 200;
+  return call([&](Device&) {
+    require(target == kCurrentContext && (scope == kToOwner || scope == kToAllDevices));
+    require(false, Code::kNotSupported);
+  });
+}
 GPUSIM_DRIVER cuCtxGetId(CUcontext context, unsigned long long* id) {
   if (context == nullptr) context = current_context();
   if (context == nullptr) return static_cast<int>(Code::kDeviceUninitialized);

@@ -23,7 +23,7 @@ int cuParamSetf(void*, int, float);
 int cuParamSetv(void*, int, void*, unsigned);
 int cuLaunch(void*);
 int cuLaunchGrid(void*, int, int);
-int cuMemAlloc_v2(CUdeviceptr*, size_t);
+int cuMemAllocManaged(CUdeviceptr*, size_t, unsigned);
 int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 int cuMemcpyPeer(CUdeviceptr, void*, CUdeviceptr, void*, size_t);
 int cuMemsetD32_v2(CUdeviceptr, unsigned, size_t);
@@ -37,6 +37,8 @@ int cuDevicePrimaryCtxRetain(void**, int);
 int cuDeviceGetAttribute(int*, int, int);
 int cuDeviceGetProperties(int*, int);
 int cuDeviceGetExecAffinitySupport(int*, int, int);
+int cuCtxGetExecAffinity(void*, int);
+int cuFlushGPUDirectRDMAWrites(int, int);
 int cuEventCreate(cudaEvent_t*, unsigned);
 int cuEventQuery(cudaEvent_t);
 int cuStreamCreate(cudaStream_t*, unsigned);
@@ -97,8 +99,9 @@ class DriverOldApi : public ::testing::Test {
     setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
     setenv("GPUSIM_QUIET", "1", 1);
     setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    constexpr unsigned kGlobal = 1;
     ASSERT_EQ(cuInit(0), 0);
-    ASSERT_EQ(cuMemAlloc_v2(&words_, sizeof(uint32_t) * kWords), 0);
+    ASSERT_EQ(cuMemAllocManaged(&words_, sizeof(uint32_t) * kWords, kGlobal), 0);
     ASSERT_EQ(cuMemsetD32_v2(words_, 0, kWords), 0);
   }
   [[nodiscard]] std::vector<uint32_t> words() const {
@@ -161,8 +164,16 @@ TEST_F(DriverOldApi, EventsOfAContextAreOfAllItsStreams) {
   EXPECT_EQ(cuStreamQuery(b), error(Code::kNotReady)) << "b waits for what was in a";
   cudaStream_t last = nullptr;
   ASSERT_EQ(cuStreamCreate(&last, kNonBlocking), 0);
-  ASSERT_EQ(cuStreamWriteValue32_v2(last, words_ + 4, 6, 0), 0);
+  ASSERT_EQ(cuStreamWriteValue32_v2(last, words_ + 8, 7, 0), 0);
+  EXPECT_EQ(cuStreamQuery(last), error(Code::kNotReady)) << "so does a stream that is made later";
+  *reinterpret_cast<volatile uint32_t*>(words_ + 4) = 6;
   ASSERT_EQ(cuStreamSynchronize(b), 0);
+  ASSERT_EQ(cuStreamSynchronize(last), 0);
+  EXPECT_EQ(words()[2], 7u);
+  cudaStream_t free = nullptr;
+  ASSERT_EQ(cuStreamCreate(&free, kNonBlocking), 0);
+  ASSERT_EQ(cuStreamWriteValue32_v2(free, words_ + 8, 8, 0), 0);
+  EXPECT_EQ(cuStreamQuery(free), 0) << "what it would wait for is done";
 }
 
 TEST_F(DriverOldApi, ThereIsNoPeer) {
@@ -188,6 +199,12 @@ TEST_F(DriverOldApi, PropertiesAreAttributes) {
   int supported = 1;
   ASSERT_EQ(cuDeviceGetExecAffinitySupport(&supported, 0, 0), 0);
   EXPECT_EQ(supported, 0);
+  EXPECT_EQ(cuDeviceGetExecAffinitySupport(&supported, 0, 1), error(Code::kInvalidDevice));
+  EXPECT_EQ(cuDeviceGetExecAffinitySupport(nullptr, 0, 0), error(Code::kInvalidValue));
+  constexpr int kUnsupportedAffinity = 224;
+  int affinity[2] = {};
+  EXPECT_EQ(cuCtxGetExecAffinity(affinity, 0), kUnsupportedAffinity);
+  EXPECT_EQ(cuCtxGetExecAffinity(nullptr, 0), error(Code::kInvalidValue));
   unsigned long long id = 0;
   EXPECT_EQ(cuCtxGetId(nullptr, &id), error(Code::kDeviceUninitialized)) << "no context is current";
   void* context = nullptr;
@@ -196,6 +213,21 @@ TEST_F(DriverOldApi, PropertiesAreAttributes) {
   EXPECT_EQ(cuCtxGetId(nullptr, nullptr), error(Code::kInvalidValue));
   EXPECT_EQ(cuCtxGetId(nullptr, &id), 0);
   EXPECT_NE(id, 0u);
+}
+
+TEST_F(DriverOldApi, WritesOfOtherDevicesAreNotFlushed) {
+  constexpr int kSupported = 116, kFlushOptions = 117, kContext = 0, kOwner = 100, kAll = 200;
+  for (const int which : {kSupported, kFlushOptions}) {
+    int value = -1;
+    ASSERT_EQ(cuDeviceGetAttribute(&value, which, 0), 0);
+    EXPECT_EQ(value, 0);
+  }
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(cuFlushGPUDirectRDMAWrites(kContext, kOwner), error(Code::kNotSupported));
+  EXPECT_EQ(cuFlushGPUDirectRDMAWrites(kContext, kAll), error(Code::kNotSupported));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the attributes say so";
+  EXPECT_EQ(cuFlushGPUDirectRDMAWrites(kContext, 1), error(Code::kInvalidValue));
+  EXPECT_EQ(cuFlushGPUDirectRDMAWrites(1, kOwner), error(Code::kInvalidValue));
 }
 
 TEST_F(DriverOldApi, ABatchOfMemoryOperationsIsANode) {

@@ -187,6 +187,15 @@ int cudaMemPrefetchAsync(const void*, size_t, MemLocation, unsigned, void*);
 #else
 int cudaMemPrefetchAsync(const void*, size_t, int, void*);
 #endif
+#if TOOLKIT < 13
+int cudaThreadSetLimit(int, size_t);
+int cudaThreadGetLimit(size_t*, int);
+int cudaThreadSetCacheConfig(int);
+int cudaThreadGetCacheConfig(int*);
+int cudaThreadSynchronize();
+int cudaThreadExit();
+#endif
+int cudaDeviceGetLimit(size_t*, int);
 int cudaStreamCreate(void**);
 int cudaStreamBeginCapture(void*, int);
 int cudaStreamEndCapture(void*, void**);
@@ -371,6 +380,33 @@ void check_properties() {
 #endif
 }
 
+#if TOOLKIT < 13
+/// The names that functions of devices had before CUDA 4, which CUDA 13 has dropped.
+void check_old_names(unsigned* data, unsigned count) {
+  constexpr int kPrintfBuffer = 1, kHeap = 2, kPreferShared = 1, kInvalidValue = 1;
+  constexpr size_t kBytes = size_t{3} << 20;
+  size_t bytes = 0, heap = 0;
+  must("cudaThreadSetLimit", cudaThreadSetLimit(kPrintfBuffer, kBytes));
+  must("cudaThreadGetLimit", cudaThreadGetLimit(&bytes, kPrintfBuffer));
+  check("a limit that cudaThreadSetLimit sets", bytes == kBytes);
+  must("cudaDeviceGetLimit", cudaDeviceGetLimit(&bytes, kPrintfBuffer));
+  check("limits are those of the device", bytes == kBytes);
+  must("cudaThreadGetLimit", cudaThreadGetLimit(&heap, kHeap));
+  must("cudaDeviceGetLimit", cudaDeviceGetLimit(&bytes, kHeap));
+  check("another limit", heap == bytes && heap != kBytes);
+  check("a limit that is none", cudaThreadSetLimit(-1, 1) == kInvalidValue);
+  check("a limit without a place", cudaThreadGetLimit(nullptr, kHeap) == kInvalidValue);
+  int preference = -1;
+  must("cudaThreadSetCacheConfig", cudaThreadSetCacheConfig(kPreferShared));
+  must("cudaThreadGetCacheConfig", cudaThreadGetCacheConfig(&preference));
+  check("no preference on this device", preference == 0);
+  check("a preference that is none", cudaThreadSetCacheConfig(4) == kInvalidValue);
+  check("the last error", cudaGetLastError() == kInvalidValue);
+  launch(data, count, nullptr);
+  must("cudaThreadSynchronize", cudaThreadSynchronize());
+}
+#endif
+
 #if TOOLKIT == 11
 /// A picture of 16 by 8 texels in rows of 64 words, read through a texture reference.
 void check_texture_reference() {
@@ -450,7 +486,13 @@ int main() {
   must("cudaMemPrefetchAsync", cudaMemPrefetchAsync(managed, 4096, 0, stream));
 #endif
   must("cudaFree", cudaFree(managed));
+#if TOOLKIT < 13
+  check_old_names(data, kCount);
+  must("cudaThreadExit", cudaThreadExit());
+  check("no memory after cudaThreadExit", cudaFree(data) == 1);
+#else
   must("cudaFree", cudaFree(data));
+#endif
   std::printf(good ? "PASS\n" : "FAIL\n");
   return good ? 0 : 1;
 }
