@@ -8,7 +8,7 @@ add_library(gpusim_isa_frontend OBJECT
   ${_isa}/ptx/types.cpp ${_isa}/ptx/verifier/verifier.cpp ${_isa}/ptx/verifier/address.cpp ${_isa}/ptx/verifier/control.cpp
   ${_isa}/ptx/verifier/half.cpp ${_isa}/ptx/verifier/memory.cpp ${_isa}/ptx/verifier/mov.cpp ${_isa}/ptx/verifier/operand.cpp
   ${_isa}/ptx/verifier/rules.cpp ${_isa}/ptx/verifier/spelled.cpp ${_isa}/ptx/verifier/target.cpp ${_isa}/ptx/verifier/texture.cpp ${_isa}/ptx/verifier/wmma.cpp
-  ${_isa}/ptx/wmma.cpp ${_isa}/ptx/mma.cpp ${_isa}/ptx/video.cpp)
+  ${_isa}/ptx/wmma.cpp ${_isa}/ptx/mma.cpp ${_isa}/ptx/wgmma.cpp ${_isa}/ptx/video.cpp)
 target_link_libraries(gpusim_isa_frontend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_frontend)
 gpusim_cold(gpusim_isa_frontend)

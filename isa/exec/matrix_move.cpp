@@ -44,7 +44,7 @@ Matrix take(const uint32_t* words) {
 
 /// The rows of all matrices in memory; false after a fault.
 bool locate_rows(const MicroOp& op, const WarpContext& ctx, size_t matrices, bool store, MemoryAccess& access,
-                 std::array<std::byte*, kWarpSize>& rows) {
+                 MatrixRows& rows) {
   begin_access(access, Space::kShared, kRowOfMatrix);
   for (size_t r = 0; r < matrices * kSide; ++r) {
     const int lane = static_cast<int>(r);
@@ -64,23 +64,27 @@ bool locate_rows(const MicroOp& op, const WarpContext& ctx, size_t matrices, boo
 
 }  // namespace
 
-void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
-  access.lanes = LaneMask();
-  access.fault = FaultKind::kNone;
-  std::array<std::byte*, kWarpSize> rows{};
-  if (mask.none() || !locate_rows(op, ctx, op.num_dst, false, access, rows)) return;
+void give_matrices(const MicroOp& op, const WarpContext& ctx, const MatrixRows& rows, bool transposes) {
   for (size_t m = 0; m < op.num_dst; ++m) {
     Matrix matrix{};
     for (size_t i = 0; i < kSide; ++i) std::memcpy(matrix[i].data(), rows[m * kSide + i], kRowOfMatrix);
-    give(op.modifiers != 0 ? transposed(matrix) : matrix, words_of(op.dst[m], ctx));
+    give(transposes ? transposed(matrix) : matrix, words_of(op.dst[m], ctx));
   }
+}
+
+void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  access.lanes = LaneMask();
+  access.fault = FaultKind::kNone;
+  MatrixRows rows{};
+  if (mask.none() || !locate_rows(op, ctx, op.num_dst, false, access, rows)) return;
+  give_matrices(op, ctx, rows, op.modifiers != 0);
 }
 
 void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
   access.lanes = LaneMask();
   access.fault = FaultKind::kNone;
   const size_t first = op.memory.has_base ? 1 : 0, matrices = op.num_src - first;
-  std::array<std::byte*, kWarpSize> rows{};
+  MatrixRows rows{};
   if (mask.none() || !locate_rows(op, ctx, matrices, true, access, rows)) return;
   for (size_t m = 0; m < matrices; ++m) {
     Matrix matrix = take(words_of(op.src[first + m], ctx));

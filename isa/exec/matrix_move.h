@@ -1,6 +1,8 @@
 // ldmatrix, stmatrix and movmatrix (PTX ISA, "Warp-level matrix load instruction" and its relatives):
 // matrices of 8 x 8 elements of 16 bits, of which lane l holds row l / 4, columns 2 (l % 4) and the next.
 #pragma once
+#include <array>
+
 #include "isa/exec/executor.h"
 
 namespace gpusim::isa {
@@ -9,6 +11,10 @@ namespace gpusim::isa {
 /// i, which goes to or comes from register i. Bit 0 of MicroOp::modifiers: rows and columns change places.
 void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+/// The rows of all matrices in memory.
+using MatrixRows = std::array<std::byte*, kWarpSize>;
+/// Gives them to the destinations.
+void give_matrices(const MicroOp& op, const WarpContext& ctx, const MatrixRows& rows, bool transposes);
 /// The transpose of the matrix in src[0].
 void execute_movmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask);
 

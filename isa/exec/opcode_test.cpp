@@ -170,6 +170,7 @@ const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
     {"brx.idx", "isa/lowering/call_lowering_test.cpp"},
     {"tex", "isa/lowering/texture_statement_test.cpp"},
     {"txq", "isa/lowering/texture_statement_test.cpp"},
+    {"wgmma", "isa/lowering/wgmma_test.cpp"},
     {"wmma", "isa/exec/wmma_test.cpp"},
     {"wmma.load", "isa/exec/wmma_test.cpp"},
     {"wmma.store", "isa/exec/wmma_test.cpp"},

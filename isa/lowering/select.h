@@ -12,6 +12,10 @@
 #include "isa/lowering/lir.h"
 #include "isa/ptx/wmma.h"
 
+namespace gpusim::isa {
+struct WgmmaTile;
+}
+
 namespace gpusim::isa::lir {
 
 /// One form an arithmetic statement maps to: the table key and the type of each operand.
@@ -186,6 +190,9 @@ class Selector {
   // select_mma.cpp
   void matrix_move(Frame& frame, const Instruction& inst);
   void mma(Frame& frame, const Instruction& inst);
+  // select_wgmma.cpp
+  void wgmma(Frame& frame, const Instruction& inst);
+  std::vector<Value> wgmma_load(const Value& descriptor, const WgmmaTile& tile, size_t count);
   // select_surface.cpp
   bool add_coordinates(Frame& frame, const Instruction& inst, const Operand& place, Type type, Op& op);
   void surface_access(Frame& frame, const Instruction& inst);

@@ -101,6 +101,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kMma:
       mma(frame, inst);
       break;
+    case Opcode::kWgmma:
+      wgmma(frame, inst);
+      break;
     case Opcode::kSuld:
     case Opcode::kSust:
       surface_access(frame, inst);

@@ -159,7 +159,8 @@ using Words = std::vector<std::string_view>;
 constexpr Opcode kSpelled[] = {
     Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,           Opcode::kCpAsync,
     Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,      Opcode::kMma,
-    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster, Opcode::kAsync};
+    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster, Opcode::kAsync,
+    Opcode::kWgmma};
 
 Words split(std::string_view text, char separator) {
   Words words;

@@ -60,7 +60,8 @@ struct WmmaSum {
   uint8_t block = 16;         ///< products that are summed before the sum is rounded
   uint8_t satfinite = 0;
   uint8_t rounding = 0;  ///< of f64: kModRn ...
-  uint8_t unused[4] = {};
+  uint8_t negated = 0;   ///< of wgmma: products are subtracted
+  uint8_t unused[3] = {};
 };
 static_assert(sizeof(WmmaSum) == sizeof(uint64_t));
 

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -254,6 +255,18 @@ bool is_newer(std::string_view name, int version) {
 }
 }  // namespace
 
+/// Tables of functions without names, by which the toolkit's own libraries reach into the driver.
+GPUSIM_DRIVER cuGetExportTable(const void** table, const void*) {
+  if (table == nullptr) return 1;
+  *table = nullptr;
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    std::fprintf(
+        stderr,
+        "gpusim: error: cuGetExportTable is not supported (CUDA_ERROR_NOT_SUPPORTED)\n"
+        "  hint: closed libraries of the toolkit (cuBLAS, cuFFT, ...) call it, and do not run here\n");
+  return static_cast<int>(Code::kNotSupported);
+}
 /// The newest form of a function that programs of that version know.
 GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
                                   int* status) {
@@ -274,7 +287,8 @@ GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int version
     if (*function != nullptr) break;
   }
   if (status != nullptr) *status = *function == nullptr ? 1 : 0;
-  if (*function == nullptr) std::fprintf(stderr, "gpusim: note: %s is not supported\n", name);
+  if (*function == nullptr && *name != '\0')
+    std::fprintf(stderr, "gpusim: note: %s is not supported\n", name);
   return *function == nullptr && status == nullptr ? static_cast<int>(Code::kSymbolNotFound) : 0;
 }
 /// The same, with the functions for programs with a default stream of each thread where there are such.

@@ -45,6 +45,7 @@ inline constexpr uint32_t kVarSeparate = 1u << 31;  ///< mad: the product is rou
 inline constexpr uint32_t kVarCompareShift = 14;    ///< CompareOp or AtomOp from here
 
 /// Besides the type of C in the variant of a matrix operation on 8-bit integers: B is signed where A is not.
+/// Of 8-bit floating point: B has the other format.
 inline constexpr uint32_t kMmaOtherSign = 1u << 8;
 
 /// MicroOp::modifiers of kVarDirected and of half-precision forms: rounding in the low bits, then flags.

@@ -8,6 +8,7 @@
 #include "isa/ptx/unsupported_spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 #include "isa/ptx/video.h"
+#include "isa/ptx/wgmma.h"
 
 namespace gpusim::isa {
 
@@ -55,6 +56,8 @@ std::string unsupported_form(const Instruction& i) {
       return video_form(i) ? std::string() : whole;
     case kMma:
       return mma_form(i) ? std::string() : whole;
+    case kWgmma:
+      return words[1] != "mma_async" || wgmma_form(i) ? std::string() : whole;
     default:
       return {};
   }
@@ -106,6 +109,8 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
       return check_matrix_move(i);
     case kMma:
       return check_mma(i);
+    case kWgmma:
+      return check_wgmma(i);
     case kMapa:
       return check_cluster_address(i);
     default:
@@ -303,6 +308,34 @@ void FunctionVerifier::check_mma(const Instruction& i) {
   check_vector_of(i, i.operands[1], form->a_registers, word, false);
   check_vector_of(i, i.operands[2], form->b_registers, word, false);
   check_vector_of(i, i.operands[3], form->c_registers, c == Type::kNone ? word : c, false);
+}
+
+/// wgmma.mma_async d, a, b, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b.
+void FunctionVerifier::check_wgmma(const Instruction& i) {
+  const auto is_number = [](const Operand& o) {
+    return o.kind == Kind::kImmediate && o.imm_kind == Operand::ImmKind::kInt;
+  };
+  if (has_word(i, "wait_group") && !is_number(i.operands[0]))
+    return error(fmt::format("'{}' needs a constant, how many groups may be left", name()));
+  const std::optional<WgmmaForm> form = wgmma_form(i);
+  if (!form) return;
+  if (i.operands.size() != form->operands())
+    return error(
+        fmt::format("'{}' takes {} operands, found {}", name(), form->operands(), i.operands.size()));
+  check_vector_of(i, i.operands[0], form->d_registers(), form->d == Type::kF16 ? Type::kB32 : form->d, true);
+  if (form->a_in_registers)
+    check_vector_of(i, i.operands[1], 4, Type::kB32, false);
+  else
+    check_source(i, i.operands[1], Type::kB64, false);
+  check_source(i, i.operands[2], Type::kB64, false);
+  check_source(i, i.operands[WgmmaForm::kSigns - 1], Type::kPred, false);
+  for (size_t k = WgmmaForm::kSigns; k < i.operands.size(); ++k) {
+    const bool sign = k < WgmmaForm::kSigns + 2;
+    const Operand& o = i.operands[k];
+    const auto number = static_cast<int64_t>(o.imm);
+    if (!is_number(o) || (sign ? number != 1 && number != -1 : number != 0 && number != 1))
+      error(o.loc, fmt::format("'{}' needs {} here", name(), sign ? "1 or -1" : "0 or 1"));
+  }
 }
 
 }  // namespace gpusim::isa

@@ -1,0 +1,22 @@
+// What wgmma reads of shared memory (PTX ISA, "Shared Memory Matrix Layout" and "Matrix Descriptor Format" of
+// wgmma): matrices of 8 lines (rows of A, columns of B) x 16 bytes, to one register each, as ldmatrix does.
+#pragma once
+#include <cstdint>
+
+#include "isa/exec/executor.h"
+
+namespace gpusim::isa {
+
+/// MicroOp::imm. Two registers are lines 0 to 7 with the first 16 bytes of k, and with the second.
+struct WgmmaTile {
+  uint8_t block = 0;  ///< the first 8 lines of B
+  bool of_a = false;  ///< the 16 lines that are this warp's: two registers, then two of the second half of k
+  bool transposed = false;  ///< of 16 bits: neighbours in memory are neighbours across lines
+  uint8_t unused[5] = {};
+};
+static_assert(sizeof(WgmmaTile) == sizeof(uint64_t));
+
+/// src[0]: the descriptor; as many matrices as there are destinations.
+void execute_wgmma_load(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+
+}  // namespace gpusim::isa

@@ -1,0 +1,110 @@
+// Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns one load of B's registers, then the operations of
+// 16 x 8 results and 16 bytes or 32 of k that mma consists of. They are done in the order in which they are
+// issued, and who reads a result waits for it, so fences, groups and waits have nothing left to do.
+#include <bit>
+
+#include "isa/exec/wgmma.h"
+#include "isa/lowering/select.h"
+#include "isa/ptx/unsupported_spellings.h"
+#include "isa/ptx/wgmma.h"
+
+namespace gpusim::isa::lir {
+
+/// `count` registers of a matrix in shared memory.
+std::vector<Value> Selector::wgmma_load(const Value& descriptor, const WgmmaTile& tile, size_t count) {
+  Op op;
+  op.kind = OpKind::kLoad;
+  op.op_class = OpClass::kLoadShared;
+  op.mem = &execute_wgmma_load;
+  op.memory.space = Space::kShared;
+  op.memory.is_volatile = true;  // no other access knows what it reads
+  op.memory.element_bytes = 4;
+  op.whole_warp = true;
+  op.imm = std::bit_cast<uint64_t>(tile);
+  op.src[op.num_src++] = descriptor;
+  std::vector<Value> registers;
+  for (size_t i = 0; i < count; ++i) {
+    op.dst[op.num_dst++] = program_.new_var(VarClass::kRow32);
+    registers.push_back(Value{op.dst[i], false, 0});
+  }
+  emit(op);
+  return registers;
+}
+
+void Selector::wgmma(Frame& frame, const Instruction& inst) {
+  constexpr Value kAllLanes{kNoVar, false, ~0u};
+  if (instruction_words(inst)[1] != "mma_async") return emit_control(OpKind::kNop, OpClass::kNop);
+  const std::optional<WgmmaForm> form = wgmma_form(inst);
+  if (!form || inst.operands.size() != form->operands()) return unsupported(inst, "this form");
+  gather(kAllLanes);
+  const auto flag = [&](size_t operand) { return static_cast<int64_t>(inst.operands[operand].imm); };
+  const size_t order = WgmmaForm::kSigns + 2;
+  const bool a_transposed = form->has_order && !form->a_in_registers && flag(order) != 0;
+  const bool b_transposed = form->has_order && flag(inst.operands.size() - 1) != 0;
+  const bool bytes = form->a != Type::kF16 && form->a != Type::kBF16 && form->a != Type::kTF32;
+
+  Op op;
+  op.key = form_key(Opcode::kWgmma, form->a, form->d, form->a == form->b ? 0 : kMmaOtherSign);
+  const SemanticRow* row = find_form(op.key, level_);
+  if (row == nullptr) return unsupported(inst, "this form");
+  op.kind = OpKind::kAlu;
+  op.exec = row->exec;
+  op.op_class = row->op_class;
+  op.flops = row->flops;
+  op.type = form->d;
+  op.whole_warp = true;
+  WmmaSum sum = mma_sum(inst.mods, form->a, module_.target_sm);
+  sum.satfinite = form->satfinite ? 1 : 0;
+  sum.negated = form->has_signs && (flag(WgmmaForm::kSigns) < 0) != (flag(WgmmaForm::kSigns + 1) < 0) ? 1 : 0;
+  op.imm = std::bit_cast<uint64_t>(sum);
+
+  const Operand& scale = inst.operands[WgmmaForm::kSigns - 1];
+  const bool constant = scale.kind == Operand::Kind::kImmediate;
+  const bool clears = constant && scale.imm == 0;
+  if (!constant) op.pred_src[0] = predicate(frame, scale);
+  op.pred_negated[0] = scale.negated;
+
+  std::vector<Value> a;
+  if (form->a_in_registers) {
+    for (const Operand& o : inst.operands[1].elements) a.push_back(value(frame, o, Type::kB32));
+  } else {
+    WgmmaTile tile;
+    tile.of_a = true;
+    tile.transposed = a_transposed;
+    a = wgmma_load(value(frame, inst.operands[1], Type::kB64), tile, 4);
+  }
+  const std::vector<Operand> parts = elements(frame, inst.operands[0]);
+  if (a.size() != 4 || parts.size() != form->d_registers()) return unsupported(inst, "these registers");
+  std::vector<Value> sums;
+  std::vector<Var> results;
+  for (const Operand& p : parts) {
+    sums.push_back(clears ? Value{kNoVar, false, 0} : value(frame, p, Type::kB32));
+    results.push_back(destination(frame, p, Type::kB32));
+  }
+  const Value descriptor = value(frame, inst.operands[2], Type::kB64);
+  const size_t tiles = form->columns / 8, per_tile = parts.size() / tiles, steps = bytes ? 2 : 1;
+  std::vector<Value> b;
+  for (size_t t = 0; t < tiles; ++t) {
+    if (t % 2 == 0) {
+      WgmmaTile tile;
+      tile.block = static_cast<uint8_t>(t);
+      tile.transposed = b_transposed;
+      b = wgmma_load(descriptor, tile, t + 1 < tiles ? 4 : 2);
+    }
+    for (size_t s = 0; s < steps; ++s) {
+      Op part = op;
+      if (s != 0) part.pred_src[0] = kNoVar, part.pred_negated[0] = false;
+      for (size_t i = 0; i < 4 / steps; ++i) part.src[part.num_src++] = a[s * 2 + i];
+      for (size_t i = 0; i < 2 / steps; ++i) part.src[part.num_src++] = b[t % 2 * 2 + s + i];
+      for (size_t i = t * per_tile; i < (t + 1) * per_tile; ++i) {
+        part.src[part.num_src++] = sums[i];
+        part.dst[part.num_dst++] = s + 1 == steps ? results[i] : program_.new_var(VarClass::kRow32);
+        sums[i] = Value{part.dst[part.num_dst - 1], false, 0};
+      }
+      emit(part);
+    }
+  }
+  for (size_t i = 0; i < parts.size(); ++i) write_back(frame, parts[i], Type::kB32, results[i]);
+}
+
+}  // namespace gpusim::isa::lir
