@@ -10,14 +10,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isa/exec/micro_op.h"
 #include "isa/ptx/types.h"
 
 namespace gpusim::comp {
 
 class BlockClocks {
  public:
-  static constexpr uint32_t kBarriers = 17;
-  static constexpr uint32_t kOfCluster = 16;  ///< the number of the barrier of the block's cluster
+  static constexpr uint32_t kBarriers = isa::kAllBarriers;
+  static constexpr uint32_t kOfCluster =
+      isa::kNumBarriers;  ///< the number of the barrier of the block's cluster
   /// `independent`: lanes of one warp are ordered by .sync operations only, not by being in one warp.
   void reset(uint32_t warps, bool independent);
 

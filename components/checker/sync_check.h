@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "components/checker/finding.h"
+#include "isa/exec/micro_op.h"
 
 namespace gpusim::comp {
 
@@ -24,7 +25,7 @@ struct BarrierArrival {
 
 class SyncCheck {
  public:
-  static constexpr uint32_t kBarriers = 16;
+  static constexpr uint32_t kBarriers = isa::kAllBarriers;
   /// Reports one occurrence: kind, statement, thread in the block, message.
   using Report = std::function<void(FindingKind, uint32_t, uint32_t, const std::string&)>;
   explicit SyncCheck(Report report) : report_(std::move(report)) {}

@@ -139,8 +139,9 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
                          access.fault_address, stack.end() - stack.begin());
     }
     case isa::FaultKind::kNoBlock: {
-      const uint64_t window =
-          isa::kClusterWindowBase - (op.memory.space == isa::Space::kShared ? isa::kSharedWindowBase : 0);
+      // The address is a generic one, or one of shared memory.
+      const bool generic = access.fault_address >= isa::kClusterWindowBase;
+      const uint64_t window = isa::kClusterWindowBase - (generic ? 0 : isa::kSharedWindowBase);
       return fmt::format(
           "{}-byte access to the shared memory of block {} of the cluster, which does not run: the cluster "
           "is smaller, or the block has not begun or has ended, which a barrier of the cluster before the "

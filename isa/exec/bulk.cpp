@@ -67,9 +67,7 @@ bool move_piece(const Step& s, MemoryAccess& access) {
   for (uint32_t left = ranks; left != 0; left &= left - 1) {
     std::byte* const shared = shared_of(s.context, static_cast<uint32_t>(std::countr_zero(left)));
     if (shared == nullptr) {
-      LaneBytes none = to;
-      none.fault = FaultKind::kNoBlock;
-      set_fault(access, none, s.lane);
+      set_fault(access, without_block(to, static_cast<uint32_t>(std::countr_zero(left))), s.lane);
       return false;
     }
     move(s, shared + to.address, from.data);

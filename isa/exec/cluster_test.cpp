@@ -1,5 +1,7 @@
 // Clusters of thread blocks: mapa, getctarank, isspacep, the special registers, and accesses to the shared
 // memory of another block by both windows.
+#include "isa/exec/cluster.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -138,16 +140,21 @@ TEST_P(ClusterExec, GenericAddressesDoToo) {
 }
 
 TEST_P(ClusterExec, FaultsAreThoseOfTheOtherBlocksMemory) {
-  const auto fault = [&](const std::string& access) {
-    return run("mov.u32 %r1, table; mapa.shared::cluster.u32 %r2, %r1, 0; mapa.shared::cluster.u32 %r3, %r1, "
-               "5;\n" +
-               access)
-        .fault;
+  const auto faulty = [&](const std::string& access) {
+    return run(
+        "mov.u32 %r1, table; mapa.shared::cluster.u32 %r2, %r1, 0; mapa.shared::cluster.u32 %r3, %r1, "
+        "5;\n" +
+        access);
   };
+  const auto fault = [&](const std::string& access) { return faulty(access).fault; };
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+252];"), FaultKind::kNone);
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+256];"), FaultKind::kOutOfBounds);
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+2];"), FaultKind::kMisaligned);
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r3];"), FaultKind::kNoBlock);
+  for (const char* const access :
+       {"ld.shared::cluster.u32 %r4, [%r3];", "mbarrier.arrive.shared::cluster.b64 _, [%r3];"})
+    EXPECT_EQ(faulty(access).access.fault_address, cluster_window(true) + 5 * kClusterStride)
+        << "names the block";
   // The window of the own block ends before the others begin.
   EXPECT_EQ(fault("ld.shared.u32 %r4, [%r2];"), FaultKind::kOutOfBounds);
 }

@@ -26,6 +26,9 @@ struct LaneBytes {
 /// Shared memory of the cluster's block of that rank; nullptr if it does not run.
 [[nodiscard]] std::byte* shared_of(const WarpContext& context, uint32_t rank);
 
+/// The same place in the shared memory of the block `rank`, which does not run.
+[[nodiscard]] LaneBytes without_block(LaneBytes place, uint32_t rank);
+
 /// Sets the fault of `access` to that of `place`.
 void set_fault(MemoryAccess& access, const LaneBytes& place, int lane);
 /// An access that nothing is known of yet.

@@ -76,6 +76,12 @@ inline constexpr uint32_t kNumBarriers = 16;
 inline constexpr uint64_t kBarrierNumberInSource = 0x10;
 inline constexpr uint64_t kBarrierHasCount = 0x20;
 inline constexpr uint64_t kBarrierConstant = 0x40;
+/// Or neither: the barrier of the four warps that the warp multiplies matrices with (wgmma). Their numbers
+/// lie behind those of the block and that of the cluster.
+inline constexpr uint64_t kBarrierOfWarpgroup = 0x80;
+inline constexpr uint32_t kWarpsOfWarpgroup = 4, kMaxWarpgroups = 8;
+inline constexpr uint32_t kFirstWarpgroupBarrier = kNumBarriers + 1,
+                          kAllBarriers = kFirstWarpgroupBarrier + kMaxWarpgroups;
 
 /// Timing class: names a row in the machine's [latency] and [pipes.*] tables (op_class_name()).
 enum class OpClass : uint8_t {

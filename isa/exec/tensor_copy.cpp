@@ -164,10 +164,9 @@ std::optional<uint16_t> receivers(const Box& box, MemoryAccess& access) {
   const auto ranks =
       static_cast<uint16_t>(of_lane<uint32_t>(box.context, box.op.src[box.op.num_src - 1], box.lane));
   for (uint32_t left = ranks; left != 0; left &= left - 1) {
-    if (shared_of(box.context, static_cast<uint32_t>(std::countr_zero(left))) != nullptr) continue;
-    LaneBytes none = box.shared;
-    none.fault = FaultKind::kNoBlock;
-    set_fault(access, none, box.lane);
+    const auto rank = static_cast<uint32_t>(std::countr_zero(left));
+    if (shared_of(box.context, rank) != nullptr) continue;
+    set_fault(access, without_block(box.shared, rank), box.lane);
     return std::nullopt;
   }
   return ranks;

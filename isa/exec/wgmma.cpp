@@ -50,8 +50,7 @@ void execute_wgmma_load(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memo
   if (mask.none()) return;
   const auto tile = std::bit_cast<WgmmaTile>(op.imm);
   const Descriptor matrix(*reinterpret_cast<const uint64_t*>(ctx.row(op.src[0])));
-  constexpr uint32_t kWarps = 4;
-  const uint32_t first = tile.of_a ? ctx.warp_in_block % kWarps * 2 : tile.block;
+  const uint32_t first = tile.of_a ? ctx.warp_in_block % kWarpsOfWarpgroup * 2 : tile.block;
   begin_access(access, Space::kShared, kChunk);
   MatrixRows rows{};
   for (uint32_t r = 0; r < op.num_dst * kSide; ++r) {

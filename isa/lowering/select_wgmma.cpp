@@ -1,6 +1,8 @@
 // Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns one load of B's registers, then the operations of
 // 16 x 8 results and 16 bytes or 32 of k that mma consists of. They are done in the order in which they are
-// issued, and who reads a result waits for it, so fences, groups and waits have nothing left to do.
+// issued, and who reads a result waits for it. On the hardware the four warps multiply together: at fences
+// and waits, the warps of a group wait for each other, so that what one of them has stored is there for all,
+// and none stores to what another one has still to read.
 #include <bit>
 
 #include "isa/exec/wgmma.h"
@@ -33,7 +35,16 @@ std::vector<Value> Selector::wgmma_load(const Value& descriptor, const WgmmaTile
 
 void Selector::wgmma(Frame& frame, const Instruction& inst) {
   constexpr Value kAllLanes{kNoVar, false, ~0u};
-  if (instruction_words(inst)[1] != "mma_async") return emit_control(OpKind::kNop, OpClass::kNop);
+  const std::string_view action = instruction_words(inst)[1];
+  if (action == "commit_group") return emit_control(OpKind::kNop, OpClass::kNop);
+  if (action != "mma_async") {
+    Op op;
+    op.kind = OpKind::kBarrier;
+    op.op_class = OpClass::kBarrier;
+    op.imm = kBarrierOfWarpgroup;
+    emit(op);
+    return;
+  }
   const std::optional<WgmmaForm> form = wgmma_form(inst);
   if (!form || inst.operands.size() != form->operands()) return unsupported(inst, "this form");
   gather(kAllLanes);

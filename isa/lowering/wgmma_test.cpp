@@ -3,6 +3,7 @@
 // pictures: rows of chunks of 16 bytes, which change places from row to row.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -266,6 +267,17 @@ TEST(Wgmma, NotANumberAndInfinityOfEightBits) {
   EXPECT_EQ(result(0xfc, 0x38, "e5m2.e4m3"), -INFINITY);
   EXPECT_TRUE(std::isnan(result(0x7d, 0x3c, "e5m2.e5m2")));
   EXPECT_TRUE(std::isnan(result(0x7c, 0x00, "e5m2.e5m2"))) << "infinity times zero";
+}
+
+TEST(Wgmma, FencesAndWaitsAreBarriersOfTheFourWarps) {
+  const KernelImage image =
+      lower_ok(kernel_of({"f32", "f16", "f16", 8}, 4), level(LoweringLevel::kSchedule, 0, 90));
+  EXPECT_EQ(std::ranges::count_if(image.ops,
+                                  [](const MicroOp& op) {
+                                    return op.kind == OpKind::kBarrier && op.imm == kBarrierOfWarpgroup &&
+                                           op.modifiers == static_cast<uint8_t>(BarrierAction::kSync);
+                                  }),
+            2);
 }
 
 TEST(Wgmma, WrongStatementsAreErrors) {

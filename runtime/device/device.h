@@ -424,7 +424,7 @@ class Device {
   Stream legacy_;
   std::map<const Stream*, std::unique_ptr<Stream>> streams_;
   std::map<std::thread::id, Stream*> thread_streams_;
-  Stream* joined_ = nullptr;  ///< in which events of all streams are recorded
+  Stream* joined_ = nullptr;                    ///< in which events of all streams are recorded
   std::vector<uint64_t> waits_of_new_streams_;  ///< work that streams wait for which are made from now on
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   uint32_t next_stream_ = 1;

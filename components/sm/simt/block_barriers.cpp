@@ -33,6 +33,13 @@ std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext&
   request.lanes = lanes;
   request.arriving = independent ? lanes : alive;
   request.alive = alive;
+  if ((op.imm & isa::kBarrierOfWarpgroup) != 0) {
+    const uint32_t group = context.warp_in_block / isa::kWarpsOfWarpgroup;
+    const uint32_t left = context.warps_in_block - group * isa::kWarpsOfWarpgroup;
+    request.number = isa::kFirstWarpgroupBarrier + group;
+    request.threads = std::min(left, isa::kWarpsOfWarpgroup) * isa::kWarpSize;
+    return {};
+  }
   if ((op.imm & isa::kBarrierHasCount) != 0)
     request.threads = row(op.src[op.num_src - 1u], context)[lanes.lowest()];
   if (op.modifiers >= static_cast<uint8_t>(BarrierAction::kRedPopc))

@@ -65,7 +65,7 @@ class BlockBarriers {
     uint32_t holding = 0, lacking = 0;
     std::vector<Part> parts;
   };
-  std::array<Barrier, isa::kNumBarriers> barriers_{};
+  std::array<Barrier, isa::kAllBarriers> barriers_{};
   uint32_t arrived_ = 0;  ///< bit per barrier whose `threads` are not 0
 };
 

@@ -95,6 +95,28 @@ TEST(BlockBarriers, OperandsComeFromRegisters) {
             "barrier 16 does not exist, expected 0 to 15");
 }
 
+TEST(BlockBarriers, FourWarpsThatMultiplyTogetherHaveTheirOwn) {
+  Operands o;
+  o.op.imm = isa::kBarrierOfWarpgroup;
+  o.context.warps_in_block = 10;
+  BlockBarriers b;
+  BarrierRequest r;
+  for (const uint32_t warp : {4u, 6u, 1u, 5u, 7u}) {
+    EXPECT_FALSE(b.complete(isa::kFirstWarpgroupBarrier + 1, 320));
+    o.context.warp_in_block = warp;
+    EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::all(), LaneMask::all(), true, r), "");
+    EXPECT_EQ(r.number, isa::kFirstWarpgroupBarrier + warp / 4);
+    EXPECT_EQ(r.threads, 128u);
+    b.arrive(r, warp);
+  }
+  EXPECT_TRUE(b.complete(isa::kFirstWarpgroupBarrier + 1, 320));
+  EXPECT_FALSE(b.complete(isa::kFirstWarpgroupBarrier, 320)) << "warp 1 alone";
+  EXPECT_EQ(b.open(isa::kFirstWarpgroupBarrier + 1).warps, 0xf0u);
+  o.context.warp_in_block = 9;
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::all(), LaneMask::all(), true, r), "");
+  EXPECT_EQ(r.threads, 64u) << "the last group of this block has two warps";
+}
+
 TEST(BlockBarriers, BelowSevenOneLaneArrivesForItsWarp) {
   Operands o;
   BarrierRequest r;
