@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "runtime/cudart/abi.h"
@@ -39,6 +40,8 @@ int cuDeviceGetProperties(int*, int);
 int cuDeviceGetExecAffinitySupport(int*, int, int);
 int cuCtxGetExecAffinity(void*, int);
 int cuFlushGPUDirectRDMAWrites(int, int);
+int cuGetExportTable(const void**, const void*);
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cuEventCreate(cudaEvent_t*, unsigned);
 int cuEventQuery(cudaEvent_t);
 int cuStreamCreate(cudaStream_t*, unsigned);
@@ -228,6 +231,27 @@ TEST_F(DriverOldApi, WritesOfOtherDevicesAreNotFlushed) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "the attributes say so";
   EXPECT_EQ(cuFlushGPUDirectRDMAWrites(kContext, 1), error(Code::kInvalidValue));
   EXPECT_EQ(cuFlushGPUDirectRDMAWrites(1, kOwner), error(Code::kInvalidValue));
+}
+
+TEST_F(DriverOldApi, ClosedLibrariesAreToldThatTheyDoNotRun) {
+  const char identifier[16] = {};
+  const void* table = identifier;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(cuGetExportTable(&table, identifier), error(Code::kNotSupported));
+  EXPECT_EQ(cuGetExportTable(&table, identifier), error(Code::kNotSupported));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(table, nullptr);
+  EXPECT_NE(said.find("cuBLAS"), std::string::npos) << said;
+  EXPECT_EQ(said.find("cuGetExportTable"), said.rfind("cuGetExportTable")) << "once";
+  EXPECT_EQ(cuGetExportTable(nullptr, identifier), error(Code::kInvalidValue));
+  // They ask for a function without a name, too, about which there is nothing to say.
+  void* function = &table;
+  int status = -1;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(cuGetProcAddress_v2("", &function, 13000, 0, &status), 0);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(DriverOldApi, ABatchOfMemoryOperationsIsANode) {
