@@ -15,7 +15,7 @@ struct Sum {
 };
 
 /// The constant that `op` adds to its first source, of a plain sum of 32 or 64 bits without a guard.
-bool is_step(const Op& op) {
+bool adds_constant(const Op& op) {
   if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.num_dst != 1 || op.num_src != 2) return false;
   if (op.key != form_key(Opcode::kAdd, op.type) || !is_integer(op.type) || type_bytes(op.type) < 4)
     return false;
@@ -47,7 +47,7 @@ class Joiner {
       }
     }
     Sum made;
-    if (is_step(op)) {
+    if (adds_constant(op)) {
       const uint32_t bytes = type_bytes(op.type);
       const Sum& sum = sums_[op.src[0].var];
       if (holds(sum) && sum.bytes == bytes) {
@@ -84,15 +84,19 @@ class Joiner {
 /// is read anywhere before it is written again.
 class DeadSteps {
  public:
-  DeadSteps(Program& program, const Flow& flow)
-      : program_(program), flow_(flow), number_(program.vars.size(), kNone) {}
+  /// Variables from `first_of_block` on are those of a block alone, which dead_code.cpp sees.
+  DeadSteps(Program& program, const Flow& flow, size_t first_of_block)
+      : program_(program),
+        flow_(flow),
+        first_of_block_(first_of_block),
+        number_(program.vars.size(), kNone) {}
 
   void run() {
     uint32_t count = 0;
     for (const Block& block : program_.blocks) {
       for (const Op& op : block.ops) {
         if (op.kind == OpKind::kCall) return;  // what a function reads is not said here
-        if (is_step(op) && number_[op.dst[0]] == kNone) number_[op.dst[0]] = count++;
+        if (is_counted(op) && number_[op.dst[0]] == kNone) number_[op.dst[0]] = count++;
       }
     }
     if (count == 0) return;
@@ -111,7 +115,7 @@ class DeadSteps {
       std::vector<bool> live = at_end(static_cast<uint32_t>(b));
       for (size_t i = program_.blocks[b].ops.size(); i-- > 0;) {
         Op& op = program_.blocks[b].ops[i];
-        if (is_step(op) && !live[number_[op.dst[0]]])
+        if (is_counted(op) && !live[number_[op.dst[0]]])
           op.kind = OpKind::kNop;
         else
           pass(op, live);
@@ -120,6 +124,9 @@ class DeadSteps {
   }
 
  private:
+  [[nodiscard]] bool is_counted(const Op& op) const {
+    return adds_constant(op) && op.dst[0] < first_of_block_;
+  }
   [[nodiscard]] std::vector<bool> at_end(uint32_t block) const {
     std::vector<bool> live(at_begin_[block].size(), false);
     for (const auto& [from, to] : flow_.out_of(block)) {
@@ -140,6 +147,7 @@ class DeadSteps {
 
   Program& program_;
   const Flow& flow_;
+  size_t first_of_block_;
   std::vector<uint32_t> number_;             // of variables that steps write
   std::vector<std::vector<bool>> at_begin_;  // of blocks: which of them are read from there on
 };
@@ -147,9 +155,10 @@ class DeadSteps {
 }  // namespace
 
 void join_steps(Program& program, const Flow& flow) {
+  const size_t variables = program.vars.size();
   split_local_ranges(program);
   Joiner(program).run();
-  DeadSteps(program, flow).run();
+  DeadSteps(program, flow, variables).run();
 }
 
 }  // namespace gpusim::isa::lir

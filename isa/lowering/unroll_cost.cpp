@@ -80,7 +80,7 @@ uint32_t operation_cost(const Op& op) {
 /// does with 8 to 160 operations left and 1 to 48 more gone. A load of a place that is known counts for more
 /// than an operation, but not what makes its address.
 uint32_t most_trips(const UnrolledCost& each) {
-  constexpr double kMostOperations = 9000, kCountedToo = 0.26;
+  constexpr double kMostOperations = 9000, kCountedToo = 0.26, kMostTried = 6000;
   constexpr uint32_t kLoadOfKnown = 6, kFirstLoadOfKnown = 2;
   const auto* const row = std::ranges::lower_bound(kFullyUnrolled, each.left, {}, &FullyUnrolled::cost);
   const uint32_t trips = row == std::end(kFullyUnrolled) ? 0 : row->trips;
@@ -88,7 +88,12 @@ uint32_t most_trips(const UnrolledCost& each) {
       each.gone + (each.loads == 0 ? 0 : kFirstLoadOfKnown + kLoadOfKnown * (each.loads - 1));
   if (gone <= UnrolledCost{}.gone || each.left == 0) return trips;
   const double left = each.left, counted = gone - 1;
-  return std::max(trips, static_cast<uint32_t>(kMostOperations / (left * (left / counted + kCountedToo))));
+  const double most = kMostOperations / (left * (left / counted + kCountedToo));
+  return std::max(trips, static_cast<uint32_t>(std::min(most, kMostTried)));
+}
+
+uint32_t cost_together(const UnrolledCost& each) {
+  return each.left + each.gone - UnrolledCost{}.gone + kAccess * each.loads;
 }
 
 /// ptxas takes the largest number of iterations that has, with what is left of `trips` when they are divided

@@ -17,8 +17,10 @@ struct UnrolledCost {
 /// Iterations, of a number that is known, which all become code.
 [[nodiscard]] uint32_t most_trips(const UnrolledCost& each);
 
-/// Of `trips` iterations of this cost, too many for that, how many become one iteration of a loop, before the
-/// rest of them; 1 if the loop stays.
+/// Of an iteration whose counter is no number: what would go is there, too.
+[[nodiscard]] uint32_t cost_together(const UnrolledCost& each);
+/// Of `trips` iterations of that cost, too many for all to become code, how many become one iteration of a
+/// loop, before the rest of them; 1 if the loop stays.
 [[nodiscard]] uint32_t iterations_together(uint32_t trips, uint32_t cost);
 
 }  // namespace gpusim::isa::lir

@@ -115,6 +115,32 @@ TEST(Unroll, KnownLoopsMayHaveOtherExits) {
   EXPECT_EQ(operations_of(unrolled_for(unknown), "fma"), 3u);
 }
 
+TEST(Unroll, TablesOfBranchesLeadIntoNoLoop) {
+  // The table leads into the loop from in front of it, and from within.
+  for (const std::string_view before : {"bra.uni L;", ""}) {
+    const std::string text = thread_kernel(".reg .b32 %r<5>; .reg .pred %p<2>;", fmt::format(R"(
+    mov.u32 %r2, 0; mov.u32 %r3, 0; and.b32 %r1, %tid0, 1;
+    {}
+  JUMP:
+  targets: .branchtargets A, B;
+    brx.idx %r1, targets;
+  L:
+    add.u32 %r2, %r2, 5;
+  A:
+    add.u32 %r2, %r2, 1;
+  B:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p0, %r3, 4;
+    @%p0 bra L;
+    setp.lt.u32 %p1, %r3, 6;
+    @%p1 bra JUMP;
+    st.global.u32 [%out], %r2;
+    ret;)",
+                                                                                             before));
+    expect_same_everywhere(text, 4);
+  }
+}
+
 TEST(Unroll, NestedLoopsBecomeCodeFromTheInside) {
   const auto nest = [](int inner, std::string_view outer) {
     return rounds_of(fmt::format("mov.u32 %r2, 0;\nIN: {} add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, {}; "
