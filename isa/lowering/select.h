@@ -190,6 +190,9 @@ class Selector {
   // select_mma.cpp
   void matrix_move(Frame& frame, const Instruction& inst);
   void mma(Frame& frame, const Instruction& inst);
+  /// A step of a matrix multiplication, without its registers; nothing if there is no such form.
+  /// select_wmma.cpp
+  [[nodiscard]] std::optional<Op> matrix_step(uint64_t key, Type result, const WmmaSum& sum) const;
   // select_wgmma.cpp
   void wgmma(Frame& frame, const Instruction& inst);
   std::vector<Value> wgmma_load(const Value& descriptor, const WgmmaTile& tile, size_t count);

@@ -72,17 +72,6 @@ void Selector::mma(Frame& frame, const Instruction& inst) {
     a.resize(4, zero);
     b.resize(2, zero);
   }
-  Op op;
-  op.key = form_key(Opcode::kWmmaMma, form->multiplicand, form->d,
-                    static_cast<uint32_t>(form->c) | (form->other_sign ? kMmaOtherSign : 0));
-  const SemanticRow* row = find_form(op.key, level_);
-  if (row == nullptr) return unsupported(inst, "this form");
-  op.kind = OpKind::kAlu;
-  op.exec = row->exec;
-  op.op_class = row->op_class;
-  op.flops = row->flops;
-  op.type = form->d;
-  op.whole_warp = true;
   const size_t steps = integers && form->a_registers == 4 ? 2 : 1;
   const bool clamps_behind = form->satfinite && steps == 2;
   WmmaSum sum = mma_sum(inst.mods, form->multiplicand, module_.target_sm);
@@ -91,14 +80,18 @@ void Selector::mma(Frame& frame, const Instruction& inst) {
     sum.satfinite = 0;
     sums.assign(sums.size(), Value{kNoVar, false, 0});
   }
-  op.imm = std::bit_cast<uint64_t>(sum);
+  const std::optional<Op> op =
+      matrix_step(form_key(Opcode::kWmmaMma, form->multiplicand, form->d,
+                           static_cast<uint32_t>(form->c) | (form->other_sign ? kMmaOtherSign : 0)),
+                  form->d, sum);
+  if (!op) return unsupported(inst, "this form");
   std::vector<Operand> parts = elements(frame, inst.operands[0]);
   if (parts.size() != form->d_registers) return unsupported(inst, "these registers");
   std::vector<Var> results;
   for (const Operand& p : parts) results.push_back(destination(frame, p, word));
   for (size_t s = 0; s < steps; ++s) {
     const bool last = s + 1 == steps;
-    Op part = op;
+    Op part = *op;
     const auto add = [&part](const std::vector<Value>& from, size_t first, size_t count) {
       for (size_t i = 0; i < count; ++i) part.src[part.num_src++] = from[first + i];
     };

@@ -54,20 +54,13 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
   const bool b_transposed = form->has_order && flag(inst.operands.size() - 1) != 0;
   const bool bytes = form->a != Type::kF16 && form->a != Type::kBF16 && form->a != Type::kTF32;
 
-  Op op;
-  op.key = form_key(Opcode::kWgmma, form->a, form->d, form->a == form->b ? 0 : kMmaOtherSign);
-  const SemanticRow* row = find_form(op.key, level_);
-  if (row == nullptr) return unsupported(inst, "this form");
-  op.kind = OpKind::kAlu;
-  op.exec = row->exec;
-  op.op_class = row->op_class;
-  op.flops = row->flops;
-  op.type = form->d;
-  op.whole_warp = true;
   WmmaSum sum = mma_sum(inst.mods, form->a, module_.target_sm);
   sum.satfinite = form->satfinite ? 1 : 0;
   sum.negated = form->has_signs && (flag(WgmmaForm::kSigns) < 0) != (flag(WgmmaForm::kSigns + 1) < 0) ? 1 : 0;
-  op.imm = std::bit_cast<uint64_t>(sum);
+  std::optional<Op> step = matrix_step(
+      form_key(Opcode::kWgmma, form->a, form->d, form->a == form->b ? 0 : kMmaOtherSign), form->d, sum);
+  if (!step) return unsupported(inst, "this form");
+  Op& op = *step;
 
   const Operand& scale = inst.operands[WgmmaForm::kSigns - 1];
   const bool constant = scale.kind == Operand::Kind::kImmediate;

@@ -113,6 +113,21 @@ Op Selector::wmma_access(const Instruction& inst, const Address& where, const Va
   return op;
 }
 
+std::optional<Op> Selector::matrix_step(uint64_t key, Type result, const WmmaSum& sum) const {
+  const SemanticRow* row = find_form(key, level_);
+  if (row == nullptr) return std::nullopt;
+  Op op;
+  op.key = key;
+  op.kind = OpKind::kAlu;
+  op.exec = row->exec;
+  op.op_class = row->op_class;
+  op.flops = row->flops;
+  op.type = result;
+  op.whole_warp = true;
+  op.imm = std::bit_cast<uint64_t>(sum);
+  return op;
+}
+
 void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
   gather(kAllLanes);
   const Modifiers& m = inst.mods;
@@ -204,17 +219,11 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
   const size_t row_halves = splits_columns(m.shape) ? 1 : halves, column_halves = halves / row_halves;
   std::vector<Op> ops;
   for (size_t h = 0; h < halves; ++h) {
-    Op op;
-    op.key = form_key(Opcode::kWmmaMma, types.a, types.d, static_cast<uint32_t>(types.c));
-    const SemanticRow* form = find_form(op.key, level_);
-    if (form == nullptr) return unsupported(inst, "this form");
-    op.kind = OpKind::kAlu;
-    op.exec = form->exec;
-    op.op_class = form->op_class;
-    op.flops = form->flops;
-    op.type = types.d;
-    op.whole_warp = true;
-    op.imm = std::bit_cast<uint64_t>(mma_sum(m, types.a, module_.target_sm));
+    std::optional<Op> step =
+        matrix_step(form_key(Opcode::kWmmaMma, types.a, types.d, static_cast<uint32_t>(types.c)), types.d,
+                    mma_sum(m, types.a, module_.target_sm));
+    if (!step) return unsupported(inst, "this form");
+    Op& op = *step;
     const auto add = [&](const std::vector<Value>& from, size_t parts) {
       const size_t count = from.size() / parts;
       for (size_t i = 0; i < count; ++i) op.src[op.num_src++] = from[h % parts * count + i];
