@@ -14,7 +14,7 @@ import hardware_table
 from cases import CASES
 from runner import RUN_LIMIT_S, Gpusim, NoCompiler, require, require_equal
 
-MEASURE = ("measure.cu", "plan.cpp", "driver.cpp", "results.cpp")
+MEASURE = ("measure.cu", "plan.cpp", "driver.cpp", "board.cpp", "results.cpp")
 
 
 def hardware(gpusim: Gpusim) -> Path:

@@ -13,9 +13,9 @@
   X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)           \
   X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadDataEx) X(cuModuleUnload)  \
   X(cuModuleGetFunction) X(cuModuleGetGlobal) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuMemAlloc)        \
-  X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemsetD8)                              \
+  X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD) X(cuMemsetD8)              \
   X(cuLaunchKernel) X(cuCtxSynchronize) X(cuEventCreate) X(cuEventRecord)                 \
-  X(cuEventElapsedTime)
+  X(cuEventElapsedTime) X(cuEventDestroy) X(cuDeviceGetPCIBusId)
 // clang-format on
 
 namespace hardware {

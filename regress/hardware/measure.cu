@@ -1,13 +1,20 @@
 // Runs what `gpusim export` wrote on a GPU and writes what it took as JSON (docs/correlate.md):
 //
-//   measure [--repeats N] [--device N] --out FILE.json PLAN_FOLDER...
+//   measure [--repeats N] [--device N] [--cache cold|warm] [--power SECONDS] --out FILE.json PLAN_FOLDER...
+//   measure --profile [--device N] PLAN_FOLDER...     launches each once, for a profiler; writes nothing
 //   measure --dry-run PLAN_FOLDER...     prints what would run; needs no GPU
 //   measure --rehearse --out FILE.json PLAN_FOLDER...     writes the file without measuring; needs no GPU
 //
-// Each repetition starts from the buffers' first contents and an L2 full of other data. It is run
-// twice: with a kernel before and after each launch that notes the clock of every SM (an SM's clock tells how long the
-// launch took in core cycles, whatever the frequency; the same around an empty kernel is taken off), and with events.
+// Each repetition starts from the buffers' first contents and an L2 full of other data that nobody wrote
+// (with `--cache warm`, from what the same launches left in the caches a moment ago). It is run twice: with a
+// kernel before and after each launch that notes the clock of every SM (an SM's clock tells how long the
+// launch took in core cycles, whatever the frequency; the same around an empty kernel is taken off), and with
+// events. What the core clock was is measured before and after a plan's repetitions: a kernel spins for a
+// number of its SM's clocks between two events. `--power` then repeats the launches for so many seconds
+// without pauses and reads the board's energy counter before and after.
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -15,6 +22,7 @@
 #include <iostream>
 #include <memory>
 
+#include "board.h"
 #include "driver.h"
 #include "plan.h"
 #include "results.h"
@@ -54,15 +62,55 @@ const char* const kStamps = R"(.version 6.4
 {
   ret;
 }
+.visible .entry spin (.param .u64 p_clocks)
+{
+  .reg .u64 %%rd<5>; .reg .pred %%p;
+  ld.param.u64 %%rd1, [p_clocks];
+  mov.u64 %%rd2, %%clock64;
+again:
+  mov.u64 %%rd3, %%clock64;
+  sub.u64 %%rd4, %%rd3, %%rd2;
+  setp.lt.u64 %%p, %%rd4, %%rd1;
+  @%%p bra again;
+  ret;
+}
+.visible .entry read_all (.param .u64 p_words, .param .u64 p_end)
+{
+  .reg .u32 %%r<10>; .reg .u64 %%rd<6>; .reg .pred %%p;
+  ld.param.u64 %%rd1, [p_words];
+  ld.param.u64 %%rd2, [p_end];
+  mov.u32 %%r1, %%ctaid.x;
+  mov.u32 %%r2, %%ntid.x;
+  mov.u32 %%r3, %%tid.x;
+  mad.lo.u32 %%r4, %%r1, %%r2, %%r3;
+  mul.wide.u32 %%rd3, %%r4, 16;
+  add.u64 %%rd4, %%rd1, %%rd3;
+  setp.ge.u64 %%p, %%rd4, %%rd2;
+  @%%p ret;
+  ld.global.cg.v4.u32 {%%r5, %%r6, %%r7, %%r8}, [%%rd4];
+  or.b32 %%r9, %%r5, %%r6;
+  or.b32 %%r9, %%r9, %%r7;
+  or.b32 %%r9, %%r9, %%r8;
+  setp.ne.u32 %%p, %%r9, 0x01020304;
+  @%%p ret;
+  st.global.u32 [%%rd1], %%r9;
+  ret;
+}
 )";
-constexpr int kStampBlocks = 4;      // of each SM, so that each gets one
+constexpr int kStampBlocks = 4;  // of each SM, so that each gets one
 constexpr int kMostSms = 1024;
-constexpr int kWarmUp = 1;           // repetitions that do not count
-constexpr int kLeastFlush = 64 << 20;
+constexpr int kWarmUp = 1;  // repetitions that do not count
+constexpr uint64_t kLeastFlush = 64 << 20;
+constexpr uint64_t kSpinClocks = 1'000'000;
+constexpr double kClockTolerance = 0.003;   // a core clock that is this near the highest is the highest
+constexpr uint64_t kQueueClocks = 400'000;  // of a kernel that runs while others are queued behind it
+constexpr uint64_t kQueueClocksALaunch = 40'000;
+constexpr uint64_t kSpareBytes = uint64_t{2} << 30;
 
 struct Memory {
   Memory(const Driver& driver, uint64_t bytes) : driver(driver) {
-    driver.check(driver.cuMemAlloc_(&address, std::max<uint64_t>(bytes, 4)), "allocating " + std::to_string(bytes) + " bytes");
+    driver.check(driver.cuMemAlloc_(&address, std::max<uint64_t>(bytes, 4)),
+                 "allocating " + std::to_string(bytes) + " bytes");
   }
   ~Memory() { driver.cuMemFree_(address); }
   Memory(const Memory&) = delete;
@@ -71,13 +119,25 @@ struct Memory {
   CUdeviceptr address = 0;
 };
 
+struct Event {
+  explicit Event(const Driver& driver) : driver(driver) {
+    driver.check(driver.cuEventCreate_(&event, CU_EVENT_DEFAULT), "making an event");
+  }
+  ~Event() { driver.cuEventDestroy_(event); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  const Driver& driver;
+  CUevent event = nullptr;
+};
+
 struct Module {
   Module(const Driver& driver, const std::string& ptx) : driver(driver) {
     char log[4096] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
     const CUresult result = driver.cuModuleLoadDataEx_(&module, ptx.c_str(), 2, options, values);
-    driver.check(result, std::string("the driver does not take the PTX") + (log[0] != '\0' ? std::string(" (") + log + ")" : ""));
+    driver.check(result, std::string("the driver does not take the PTX") +
+                             (log[0] != '\0' ? std::string(" (") + log + ")" : ""));
   }
   ~Module() { driver.cuModuleUnload_(module); }
   Module(const Module&) = delete;
@@ -90,8 +150,10 @@ struct Module {
   CUdeviceptr variable(const Buffer& b) const {
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    driver.check(driver.cuModuleGetGlobal_(&address, &bytes, module, b.name.c_str()), "looking for variable '" + b.name + "'");
-    if (bytes != b.bytes) throw Error("variable '" + b.name + "' has " + std::to_string(bytes) + " bytes on the device");
+    driver.check(driver.cuModuleGetGlobal_(&address, &bytes, module, b.name.c_str()),
+                 "looking for variable '" + b.name + "'");
+    if (bytes != b.bytes)
+      throw Error("variable '" + b.name + "' has " + std::to_string(bytes) + " bytes on the device");
     return address;
   }
   const Driver& driver;
@@ -111,6 +173,9 @@ class Gpu {
     driver.check(driver.cuDeviceGetName_(name, sizeof name, device_), "asking for the device's name");
     driver.check(driver.cuDeviceTotalMem_(&bytes, device_), "asking for the device's memory");
     driver.check(driver.cuDriverGetVersion_(&version), "asking for the driver's version");
+    char bus[32] = "";
+    driver.check(driver.cuDeviceGetPCIBusId_(bus, sizeof bus, device_), "asking for the device's place");
+    bus_id = bus;
     info.name = name;
     info.driver = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
     info.memory_bytes = bytes;
@@ -123,6 +188,7 @@ class Gpu {
   }
   const Driver& driver() const { return driver_; }
   DeviceInfo info;
+  std::string bus_id;
 
  private:
   int attribute(CUdevice_attribute which) const {
@@ -138,7 +204,9 @@ class Gpu {
 class Stamps {
  public:
   explicit Stamps(const Gpu& gpu)
-      : gpu_(gpu), module_(gpu.driver(), text(gpu.info.capability)), before_(gpu.driver(), 8 * kMostSms),
+      : gpu_(gpu),
+        module_(gpu.driver(), text(gpu.info.capability)),
+        before_(gpu.driver(), 8 * kMostSms),
         after_(gpu.driver(), 8 * kMostSms) {}
 
   /// Median over the SMs of the clocks that pass between the two notes around `launch`.
@@ -147,6 +215,7 @@ class Stamps {
     const Driver& d = gpu_.driver();
     d.check(d.cuMemsetD8_(before_.address, 0, 8 * kMostSms), "clearing clocks");
     d.check(d.cuMemsetD8_(after_.address, 0xff, 8 * kMostSms), "clearing clocks");
+    occupy(kQueueClocks);
     note("before", before_);
     launch();
     note("after", after_);
@@ -161,11 +230,57 @@ class Stamps {
     if (clocks.empty()) throw Error("no SM noted its clock before and after the kernel");
     return median(clocks);
   }
+  /// Clocks per second of an SM, at this moment.
+  double clock_hz() const {
+    uint64_t clocks = 0;
+    void* arguments[] = {&clocks};
+    const auto seconds = [&](uint64_t n) {
+      clocks = n;
+      return seconds_of([&] { start("spin", 1, 1, arguments); });
+    };
+    const double once = seconds(kSpinClocks);  // events and the launch are in both
+    return static_cast<double>(kSpinClocks) / (seconds(2 * kSpinClocks) - once);
+  }
+  /// A block spins: meanwhile what follows is queued, so that no time passes between one and the next but the
+  /// GPU's own.
+  void occupy(uint64_t clocks) const {
+    void* arguments[] = {&clocks};
+    start("spin", 1, 1, arguments);
+  }
+  /// Keeps all SMs busy, so that the clocks of a GPU that idled come up.
+  void wake() const {
+    uint64_t clocks = 200 * kSpinClocks;
+    void* arguments[] = {&clocks};
+    start("spin", static_cast<unsigned>(gpu_.info.sms), 128, arguments);
+    gpu_.driver().check(gpu_.driver().cuCtxSynchronize_(), "waking the GPU");
+  }
+  /// From one event to the next around launches.
+  template <class Launcher>
+  double seconds_of(Launcher&& launch) const {
+    const Driver& d = gpu_.driver();
+    const Event from(d), to(d);
+    occupy(kQueueClocks);
+    d.check(d.cuEventRecord_(from.event, nullptr), "recording an event");
+    launch();
+    d.check(d.cuEventRecord_(to.event, nullptr), "recording an event");
+    d.check(d.cuCtxSynchronize_(), "running kernels");
+    float milliseconds = 0;
+    d.check(d.cuEventElapsedTime_(&milliseconds, from.event, to.event), "reading events");
+    return 1e-3 * milliseconds;
+  }
+  /// Reads so many bytes through the L2, which then holds them as memory does: nothing is left to be written
+  /// back.
+  void read_all(CUdeviceptr from, uint64_t bytes) const {
+    CUdeviceptr end = from + bytes;
+    void* arguments[] = {&from, &end};
+    constexpr uint64_t kThreads = 256, kBytes = 16 * kThreads;
+    start("read_all", static_cast<unsigned>((bytes + kBytes - 1) / kBytes), kThreads, arguments);
+  }
   /// Time around a kernel that does nothing: what the method itself takes.
   double empty(int repeats) const {
     std::vector<double> clocks;
     for (int i = 0; i < kWarmUp + repeats; ++i) {
-      const double c = around([&] { start("empty", 1, nullptr); });
+      const double c = around([&] { start("empty", 1, 1, nullptr); });
       if (i >= kWarmUp) clocks.push_back(c);
     }
     return median(clocks);
@@ -173,21 +288,22 @@ class Stamps {
 
  private:
   static std::string text(int capability) {
-    char all[2048], target[16];
+    char all[4096], target[16];
     // Newer GPUs take PTX for older ones.
     std::snprintf(target, sizeof target, "sm_%d", std::min(capability, 75));
     std::snprintf(all, sizeof all, kStamps, target);
     return all;
   }
-  void start(const char* kernel, unsigned blocks, void** arguments) const {
+  void start(const char* kernel, unsigned blocks, unsigned threads, void** arguments) const {
     const Driver& d = gpu_.driver();
-    d.check(d.cuLaunchKernel_(module_.function(kernel), blocks, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+    d.check(d.cuLaunchKernel_(module_.function(kernel), blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments,
+                              nullptr),
             std::string("launching '") + kernel + "'");
   }
   void note(const char* kernel, const Memory& memory) const {
     CUdeviceptr address = memory.address;
     void* arguments[] = {&address};
-    start(kernel, static_cast<unsigned>(kStampBlocks * gpu_.info.sms), arguments);
+    start(kernel, static_cast<unsigned>(kStampBlocks * gpu_.info.sms), 1, arguments);
   }
   const Gpu& gpu_;
   Module module_;
@@ -197,18 +313,41 @@ class Stamps {
 /// A plan on the GPU.
 class Runner {
  public:
-  Runner(const Gpu& gpu, const Stamps& stamps, const Plan& plan)
-      : gpu_(gpu), stamps_(stamps), plan_(plan), module_(gpu.driver(), plan.ptx),
-        flush_bytes_(std::max<uint64_t>(2 * gpu.info.l2_bytes, kLeastFlush)), flush_(gpu.driver(), flush_bytes_) {
+  Runner(const Gpu& gpu, const Stamps& stamps, const Plan& plan, bool warm)
+      : gpu_(gpu),
+        stamps_(stamps),
+        plan_(plan),
+        warm_(warm),
+        module_(gpu.driver(), plan.ptx),
+        flush_bytes_(std::max<uint64_t>(2 * gpu.info.l2_bytes, kLeastFlush)),
+        flush_(gpu.driver(), flush_bytes_) {
+    check(gpu.driver().cuMemsetD8_(flush_.address, 1, flush_bytes_), "clearing what fills the cache");
+    uint64_t bytes = 0;
     for (const Buffer& b : plan.buffers) {
       if (!b.is_variable) memory_.push_back(std::make_unique<Memory>(gpu.driver(), b.bytes));
       address_.push_back(b.is_variable ? module_.variable(b) : memory_.back()->address);
+      bytes += b.bytes;
     }
-    for (size_t i = 0; i < plan.buffers.size(); ++i) content_.push_back(first_content(i));
+    // First contents wait in the GPU's memory, if it has room for them twice: from the host they would take
+    // long.
+    const bool twice = 2 * bytes + flush_bytes_ + kSpareBytes < gpu.info.memory_bytes;
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      std::vector<unsigned char> content = first_content(i);
+      if (twice && !content.empty()) {
+        copies_.push_back(std::make_unique<Memory>(gpu.driver(), content.size()));
+        check(gpu.driver().cuMemcpyHtoD_(copies_.back()->address, content.data(), content.size()),
+              "writing a buffer");
+        content.clear();
+      } else {
+        copies_.push_back(nullptr);
+      }
+      content_.push_back(std::move(content));
+    }
     for (const Launch& l : plan.launches) {
       functions_.push_back(module_.function(l.kernel));
       if (l.shared_bytes > 48 << 10)
-        check(gpu.driver().cuFuncSetAttribute_(functions_.back(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        check(gpu.driver().cuFuncSetAttribute_(functions_.back(),
+                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                static_cast<int>(l.shared_bytes)),
               "asking for shared memory");
     }
@@ -218,28 +357,66 @@ class Runner {
     RunResult result;
     result.kernels.resize(plan_.launches.size());
     for (size_t i = 0; i < functions_.size(); ++i)
-      check(gpu_.driver().cuFuncGetAttribute_(&result.kernels[i].registers, CU_FUNC_ATTRIBUTE_NUM_REGS, functions_[i]),
+      check(gpu_.driver().cuFuncGetAttribute_(&result.kernels[i].registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                              functions_[i]),
             "asking for registers");
+    std::vector<double> clocks_per_second = {stamps_.clock_hz()};
     for (int r = 0; r < kWarmUp + repeats; ++r) {
       const std::vector<double> clocks = by_clocks();
-      note_buffers(result, r >= kWarmUp);
+      note_buffers(result, r == 0 && !warm_, r >= kWarmUp);
       const std::vector<double> seconds = by_events();
       for (size_t i = 0; r >= kWarmUp && i < clocks.size(); ++i) {
         result.kernels[i].clock64.push_back(std::max(clocks[i] - empty, 1.0));
         result.kernels[i].event_seconds.push_back(seconds[i]);
       }
     }
+    clocks_per_second.push_back(stamps_.clock_hz());
+    result.core_hz = median(clocks_per_second);
     return result;
+  }
+  /// Repeats the launches, one after the other, for at least so many seconds; and before, as long as it takes
+  /// to be warm.
+  void draw_power(const Board& board, double seconds, RunResult& result) {
+    restore();
+    const double once = std::max(stamps_.seconds_of([&] { start_all(); }), 1e-6);
+    const auto batch = static_cast<uint64_t>(std::clamp(kBatchSeconds / once, 1.0, 20000.0));
+    uint64_t repeats = 0;
+    double taken = 0;
+    for (bool counts : {false, true}) {
+      const double limit = counts ? seconds : kHeatSeconds;
+      repeats = 0, taken = 0;
+      const double before = board.joules();
+      const auto begin = std::chrono::steady_clock::now();
+      do {
+        stamps_.seconds_of([&] {
+          for (uint64_t i = 0; i < batch; ++i) start_all();
+        });
+        repeats += batch;
+        taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      } while (taken < limit);
+      result.power_w = (board.joules() - before) / taken;
+    }
+    result.power_seconds = taken / static_cast<double>(repeats);
+    result.power_core_hz = stamps_.clock_hz();
+  }
+  /// For a profiler.
+  void once() const {
+    restore();
+    start_all();
+    check(gpu_.driver().cuCtxSynchronize_(), "running the kernels");
   }
 
  private:
+  static constexpr double kBatchSeconds = 0.05, kHeatSeconds = 0.4;
+
   void check(CUresult result, const std::string& what) const { gpu_.driver().check(result, what); }
   /// Empty: zeros.
   std::vector<unsigned char> first_content(size_t i) const {
     const Buffer& b = plan_.buffers[i];
     std::vector<unsigned char> content = b.content;
     if (b.of_module || !b.addresses.empty()) content.resize(b.bytes);
-    if (b.of_module) check(gpu_.driver().cuMemcpyDtoH_(content.data(), address_[i], b.bytes), "reading a variable");
+    if (b.of_module)
+      check(gpu_.driver().cuMemcpyDtoH_(content.data(), address_[i], b.bytes), "reading a variable");
     for (const Address& a : b.addresses) {
       const CUdeviceptr value = address_[a.target] + a.offset;
       std::memcpy(content.data() + a.at, &value, sizeof value);
@@ -251,12 +428,17 @@ class Runner {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& b = plan_.buffers[i];
       if (b.bytes == 0) continue;
-      if (content_[i].empty())
+      if (copies_[i] != nullptr)
+        check(d.cuMemcpyDtoD_(address_[i], copies_[i]->address, b.bytes), "writing a buffer");
+      else if (content_[i].empty())
         check(d.cuMemsetD8_(address_[i], 0, b.bytes), "clearing a buffer");
       else
         check(d.cuMemcpyHtoD_(address_[i], content_[i].data(), b.bytes), "writing a buffer");
     }
-    check(d.cuMemsetD8_(flush_.address, 1, flush_bytes_), "filling the cache");
+    if (warm_)
+      start_all();
+    else
+      stamps_.read_all(flush_.address, flush_bytes_);
     check(d.cuCtxSynchronize_(), "writing buffers");
   }
   void start(size_t i) const {
@@ -268,9 +450,13 @@ class Runner {
       values.push_back(l.arguments[a].is_buffer ? static_cast<void*>(&addresses[a])
                                                 : const_cast<unsigned char*>(l.arguments[a].bytes.data()));
     }
-    check(gpu_.driver().cuLaunchKernel_(functions_[i], l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-                                        l.shared_bytes, nullptr, values.data(), nullptr),
-          "launching '" + l.kernel + "'");
+    check(
+        gpu_.driver().cuLaunchKernel_(functions_[i], l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
+                                      l.block[2], l.shared_bytes, nullptr, values.data(), nullptr),
+        "launching '" + l.kernel + "'");
+  }
+  void start_all() const {
+    for (size_t i = 0; i < functions_.size(); ++i) start(i);
   }
   std::vector<double> by_clocks() const {
     restore();
@@ -281,31 +467,37 @@ class Runner {
   std::vector<double> by_events() const {
     const Driver& d = gpu_.driver();
     restore();
-    std::vector<CUevent> events(functions_.size() + 1);
-    for (CUevent& e : events) check(d.cuEventCreate_(&e, CU_EVENT_DEFAULT), "making an event");
+    std::vector<std::unique_ptr<Event>> events;
+    for (size_t i = 0; i <= functions_.size(); ++i) events.push_back(std::make_unique<Event>(d));
+    stamps_.occupy(kQueueClocks + kQueueClocksALaunch * functions_.size());
     for (size_t i = 0; i < functions_.size(); ++i) {
-      check(d.cuEventRecord_(events[i], nullptr), "recording an event");
+      check(d.cuEventRecord_(events[i]->event, nullptr), "recording an event");
       start(i);
     }
-    check(d.cuEventRecord_(events.back(), nullptr), "recording an event");
+    check(d.cuEventRecord_(events.back()->event, nullptr), "recording an event");
     check(d.cuCtxSynchronize_(), "running the kernels");
     std::vector<double> seconds;
     for (size_t i = 0; i < functions_.size(); ++i) {
       float milliseconds = 0;
-      check(d.cuEventElapsedTime_(&milliseconds, events[i], events[i + 1]), "reading events");
+      check(d.cuEventElapsedTime_(&milliseconds, events[i]->event, events[i + 1]->event), "reading events");
       seconds.push_back(1e-3 * milliseconds);
     }
     return seconds;
   }
   /// Hashes of what came out, and clocks from kernels that note their own (a buffer with the kernel's name).
-  void note_buffers(RunResult& result, bool counts) const {
-    result.hashes.clear();
+  void note_buffers(RunResult& result, bool hashes, bool counts) const {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const bool clocks =
+          counts && std::any_of(plan_.launches.begin(), plan_.launches.end(),
+                                [&](const Launch& l) { return notes_clocks(plan_.buffers[i], l); });
+      if (!hashes && !clocks) continue;
       std::vector<unsigned char> content(plan_.buffers[i].bytes);
       if (!content.empty())
         check(gpu_.driver().cuMemcpyDtoH_(content.data(), address_[i], content.size()), "reading a buffer");
-      result.hashes.push_back(gpusim::core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
-      for (size_t k = 0; counts && k < plan_.launches.size(); ++k)
+      if (hashes)
+        result.hashes.push_back(
+            gpusim::core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
+      for (size_t k = 0; clocks && k < plan_.launches.size(); ++k)
         if (notes_clocks(plan_.buffers[i], plan_.launches[k]))
           result.kernels[k].clock_buffer.push_back(elapsed(content));
     }
@@ -324,12 +516,14 @@ class Runner {
   const Gpu& gpu_;
   const Stamps& stamps_;
   const Plan& plan_;
+  bool warm_;
   Module module_;
   uint64_t flush_bytes_;
   Memory flush_;
   std::vector<std::unique_ptr<Memory>> memory_;
-  std::vector<CUdeviceptr> address_;                  // of the plan's buffers and variables
-  std::vector<std::vector<unsigned char>> content_;  // their first
+  std::vector<CUdeviceptr> address_;             // of the plan's buffers and variables
+  std::vector<std::unique_ptr<Memory>> copies_;  // of their first contents; null: in content_
+  std::vector<std::vector<unsigned char>> content_;
   std::vector<CUfunction> functions_;
 };
 
@@ -337,7 +531,8 @@ constexpr char kDigits[] = "0123456789abcdef";
 
 void print_plans(const std::vector<Plan>& plans) {
   for (const Plan& p : plans) {
-    std::cout << p.name << ": " << p.record_ptx << ", " << p.record_launch << (p.fitting ? ", for fitting" : "") << "\n";
+    std::cout << p.name << ": " << p.record_ptx << ", " << p.record_launch
+              << (p.fitting ? ", for fitting" : "") << "\n";
     for (const Buffer& b : p.buffers)
       std::cout << (b.is_variable ? "  variable " : "  buffer ") << b.name << ": " << b.bytes << " bytes"
                 << (b.of_module         ? " as the module has them"
@@ -345,8 +540,9 @@ void print_plans(const std::vector<Plan>& plans) {
                                         : "")
                 << "\n";
     for (const Launch& l : p.launches) {
-      std::cout << "  kernel " << l.kernel << ": grid " << l.grid[0] << "," << l.grid[1] << "," << l.grid[2] << " block "
-                << l.block[0] << "," << l.block[1] << "," << l.block[2] << " shared " << l.shared_bytes << " (";
+      std::cout << "  kernel " << l.kernel << ": grid " << l.grid[0] << "," << l.grid[1] << "," << l.grid[2]
+                << " block " << l.block[0] << "," << l.block[1] << "," << l.block[2] << " shared "
+                << l.shared_bytes << " (";
       for (size_t i = 0; i < l.arguments.size(); ++i) {
         std::cout << (i == 0 ? "" : ", ");
         if (l.arguments[i].is_buffer)
@@ -360,14 +556,16 @@ void print_plans(const std::vector<Plan>& plans) {
 }
 
 struct Options {
-  bool dry_run = false, rehearse = false;
-  int repeats = 11, device = 0;
+  bool dry_run = false, rehearse = false, profile = false, warm = false;
+  int repeats = 11, device = 0, power_seconds = 0;
   std::string out;
   std::vector<std::string> folders;
 };
 
 constexpr const char* kUsage =
-    "usage: measure [--repeats N] [--device N] --out FILE.json PLAN_FOLDER...\n"
+    "usage: measure [--repeats N] [--device N] [--cache cold|warm] [--power SECONDS] --out FILE.json "
+    "PLAN_FOLDER...\n"
+    "       measure --profile [--device N] PLAN_FOLDER...\n"
     "       measure --dry-run PLAN_FOLDER...\n"
     "       measure --rehearse --out FILE.json PLAN_FOLDER...\n";
 
@@ -391,7 +589,16 @@ Options options_of(int argc, char** argv) {
       o.dry_run = true;
     else if (word == "--rehearse")
       o.rehearse = true;
-    else if (word == "--repeats")
+    else if (word == "--profile")
+      o.profile = true;
+    else if (word == "--power")
+      o.power_seconds = natural(word, value(i), 1);
+    else if (word == "--cache") {
+      const std::string state = value(i);
+      if (state != "cold" && state != "warm")
+        throw Error("--cache: '" + state + "' is neither 'cold' nor 'warm'");
+      o.warm = state == "warm";
+    } else if (word == "--repeats")
       o.repeats = natural(word, value(i), 1);
     else if (word == "--device")
       o.device = natural(word, value(i), 0);
@@ -402,7 +609,8 @@ Options options_of(int argc, char** argv) {
     else
       o.folders.push_back(word);
   }
-  if (o.folders.empty() || (o.out.empty() && !o.dry_run)) throw Error(std::string("what is to be measured?\n") + kUsage);
+  if (o.folders.empty() || (o.out.empty() && !o.dry_run && !o.profile))
+    throw Error(std::string("what is to be measured?\n") + kUsage);
   return o;
 }
 
@@ -413,21 +621,56 @@ std::string today() {
   return text;
 }
 
-std::vector<RunResult> measure(const Gpu& gpu, const Options& o, const std::vector<Plan>& plans) {
+/// `plans` gets what it needs to write the results; contents, which can be large, are held for one plan at a
+/// time.
+std::vector<RunResult> measure(const Gpu& gpu, const Options& o, std::vector<Plan>& plans) {
   const Stamps stamps(gpu);
+  std::unique_ptr<Board> board;
+  if (o.power_seconds != 0) board = std::make_unique<Board>(gpu.bus_id);
+  stamps.wake();
   const double empty = stamps.empty(o.repeats);
   std::vector<RunResult> results;
-  for (const Plan& p : plans) {
-    std::cerr << p.name << "\n";
+  for (const std::string& folder : o.folders) {
+    plans.push_back(read_plan(folder));
+    Plan& p = plans.back();
+    RunResult result;
     try {
-      results.push_back(Runner(gpu, stamps, p).run(o.repeats, empty));
+      stamps.wake();
+      Runner runner(gpu, stamps, p, o.warm);
+      result = runner.run(o.repeats, empty);
+      if (board != nullptr) runner.draw_power(*board, o.power_seconds, result);
+      result.cache = o.warm ? "warm" : "cold";
+      if (std::abs(result.core_hz / (1e3 * gpu.info.core_khz) - 1) < kClockTolerance) result.core_hz = 0;
+      std::fprintf(stderr, "%s: %.1f MHz", p.name.c_str(),
+                   (result.core_hz > 0 ? result.core_hz : 1e3 * gpu.info.core_khz) / 1e6);
+      if (board != nullptr)
+        std::fprintf(stderr, ", %.1f W at %.1f MHz, %.3f us a repetition", result.power_w,
+                     result.power_core_hz / 1e6, 1e6 * result.power_seconds);
+      std::fprintf(stderr, "\n");
     } catch (const Error& e) {
       // A kernel that fails leaves a context that takes no further work; what the GPU does not take does not.
-      results.emplace_back();
-      results.back().not_run = e.what();
+      result = RunResult();
+      result.not_run = e.what();
+      std::fprintf(stderr, "%s: not run: %s\n", p.name.c_str(), e.what());
     }
+    results.push_back(std::move(result));
+    for (Buffer& b : p.buffers) b.content = {};
   }
   return results;
+}
+
+void profile(const Gpu& gpu, const Options& o) {
+  const Stamps stamps(gpu);
+  for (const std::string& folder : o.folders) {
+    const Plan p = read_plan(folder);
+    std::printf("plan %s\n", p.name.c_str());
+    std::fflush(stdout);
+    try {
+      Runner(gpu, stamps, p, false).once();
+    } catch (const Error& e) {
+      std::fprintf(stderr, "%s: not run: %s\n", p.name.c_str(), e.what());
+    }
+  }
 }
 
 /// What every launch would give if it took 1000 cycles and wrote nothing.
@@ -440,8 +683,8 @@ std::vector<RunResult> rehearsal(const std::vector<Plan>& plans, int repeats) {
       k.event_seconds.assign(static_cast<size_t>(repeats), 1e-6);
     }
     for (const Buffer& b : plans[i].buffers)
-      results[i].hashes.push_back(
-          gpusim::core::sha256_hex(b.content.empty() ? std::string(b.bytes, '\0') : std::string(b.content.begin(), b.content.end())));
+      results[i].hashes.push_back(gpusim::core::sha256_hex(
+          b.content.empty() ? std::string(b.bytes, '\0') : std::string(b.content.begin(), b.content.end())));
   }
   return results;
 }
@@ -449,13 +692,13 @@ std::vector<RunResult> rehearsal(const std::vector<Plan>& plans, int repeats) {
 int run(int argc, char** argv) {
   const Options o = options_of(argc, argv);
   std::vector<Plan> plans;
-  for (const std::string& folder : o.folders) plans.push_back(read_plan(folder));
-  if (o.dry_run) {
-    print_plans(plans);
-    return 0;
-  }
   std::string json;
-  if (o.rehearse) {
+  if (o.dry_run || o.rehearse) {
+    for (const std::string& folder : o.folders) plans.push_back(read_plan(folder));
+    if (o.dry_run) {
+      print_plans(plans);
+      return 0;
+    }
     DeviceInfo none;
     none.name = "none (rehearsal)";
     none.core_khz = 1e6;
@@ -463,7 +706,12 @@ int run(int argc, char** argv) {
   } else {
     const Driver driver;
     const Gpu gpu(driver, o.device);
-    json = results_json(gpu.info, today(), plans, measure(gpu, o, plans));
+    if (o.profile) {
+      profile(gpu, o);
+      return 0;
+    }
+    const std::vector<RunResult> results = measure(gpu, o, plans);
+    json = results_json(gpu.info, today(), plans, results);
   }
   std::ofstream file(o.out, std::ios::binary | std::ios::trunc);
   file << json;

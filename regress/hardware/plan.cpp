@@ -1,7 +1,7 @@
 #include "plan.h"
 
+#include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace hardware {
@@ -9,9 +9,13 @@ namespace hardware {
 namespace {
 
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw Error(path + ": error: cannot be opened for reading");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string all(static_cast<size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
+  in.seekg(0);
+  in.read(all.data(), static_cast<std::streamsize>(all.size()));
+  if (!in) throw Error(path + ": error: cannot be read");
+  return all;
 }
 
 class Reader {

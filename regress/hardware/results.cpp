@@ -58,9 +58,14 @@ std::string run_json(const Plan& plan, const RunResult& result, double core_hz) 
   out += "}, \"seed\": " + std::to_string(plan.seed) + ", \"fitting\": " + (plan.fitting ? "true" : "false") +
          ",\n   \"ptx_sha256\": " + quoted(plan.sha256);
   if (!result.not_run.empty()) return out + ",\n   \"not_run\": " + quoted(result.not_run) + "}";
+  if (!result.cache.empty()) out += ",\n   \"cache\": " + quoted(result.cache);
+  if (result.core_hz > 0) out += ",\n   \"core_clock\": " + quoted(number(result.core_hz / 1e6) + "MHz");
+  if (result.power_w > 0)
+    out += ",\n   \"power_w\": " + number(result.power_w) + ", \"power_cache\": \"warm\"";
   out += ",\n   \"kernels\": [";
   for (size_t i = 0; i < result.kernels.size(); ++i)
     out += (i == 0 ? "\n    " : ",\n    ") + kernel_json(plan.launches[i], result.kernels[i], core_hz);
+  if (result.hashes.empty()) return out + "]}";
   out += "],\n   \"buffers\": [";
   const char* separator = "\n    ";
   for (size_t i = 0; i < result.hashes.size(); ++i) {

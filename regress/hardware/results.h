@@ -25,8 +25,13 @@ struct KernelTimes {
 struct RunResult {
   std::string not_run;  ///< why there is nothing else
   std::vector<KernelTimes> kernels;
-  std::vector<std::string>
-      hashes;  ///< SHA-256 of each buffer of the plan; those that note clocks are left out
+  std::string cache;                ///< state of the caches at the begin; empty: not said
+  double core_hz = 0;               ///< core clock, if it was not the device's highest
+  double power_w = 0;               ///< average of the board over repetitions; 0: not measured
+  double power_seconds = 0;         ///< of each of them
+  double power_core_hz = 0;         ///< core clock after them
+  std::vector<std::string> hashes;  ///< SHA-256 of each buffer of the plan, if they were taken; those that
+                                    ///< note clocks are left out
 };
 
 double median(std::vector<double> values);
