@@ -20,6 +20,11 @@ constexpr uint32_t kMostBlocks = 65535;
 /// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
 /// for any usual number of these.
 constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
+constexpr uint32_t kMostL1Blocks = 4;
+constexpr uint64_t kReadByThread = 32;  // bytes of a chunk
+/// Of the devices of today, bytes/s at most; and how many times as long as an event may be wrong is long
+/// enough.
+constexpr double kMostL2Rate = 1e13, kMostDramRate = 5e12, kMostScatteredRate = 1e12, kEventSteps = 100;
 constexpr uint64_t kSmallStream = 1u << 18;     // elements, without a second level to get past
 constexpr uint64_t kLeastScattered = 1u << 17;  // of fewer, some meet their row while it is open
 constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
@@ -37,26 +42,38 @@ void add(DataSheet& sheet, std::string name, double value, std::string unit, std
 
 uint32_t blocks_per_sm(const DeviceProperties& p) { return std::max(1u, p.warps_per_sm * 32 / kReaders); }
 
+/// Bytes that a level of so many bytes/s takes long enough for, by the device's events.
+uint64_t bytes_for_events(const Device& device, double most_per_second) {
+  return static_cast<uint64_t>(kEventSteps * device.properties().event_step * most_per_second);
+}
+
 void measure_l1(Device& device, DataSheet& sheet) {
   constexpr uint32_t kFew = 16, kMany = 48;
-  const uint32_t blocks = std::min(blocks_per_sm(device.properties()), 4u);
+  // As many warps as four blocks have, in one block where blocks cannot be kept to an SM.
+  const DeviceProperties& d = device.properties();
+  const uint32_t blocks = d.keeps_to_sms ? std::min(blocks_per_sm(d), kMostL1Blocks) : 1;
+  const uint32_t threads =
+      d.keeps_to_sms ? kReaders : std::min(kMostL1Blocks * kReaders, d.threads_per_block);
+  const uint64_t footprint = kChunk + uint64_t{threads - kReaders} * 8,
+                 round = uint64_t{threads} * kReadByThread;
   Program p;
   p.sms = 1;
   p.ptx = kernel_file("cache_read", device.properties());
-  p.buffers = {{kChunk, {}, false}};
+  p.buffers = {{footprint, {}, false}};
   for (const uint32_t rounds : {kFew, kMany}) {
     p.launches.push_back({"read_cached",
                           blocks,
-                          kReaders,
+                          threads,
                           0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0), Argument::number(0),
                            Argument::number(rounds)}});
-    p.buffers.push_back({blocks * kReaders / 32 * 8ul, {}, true});
+    p.buffers.push_back({blocks * threads / 32 * 8ul, {}, true});
   }
   const Outcome out = device.run_one(p);
   const double clocks = elapsed(out.buffers[2]) - elapsed(out.buffers[1]);
-  add(sheet, "bandwidth.l1", static_cast<double>(kMany - kFew) * blocks * kChunk / clocks, "bytes/cycle/SM",
-      fmt::format("{} warps read the same 8 KB", blocks * kReaders / 32), "cache_read: read_cached");
+  add(sheet, "bandwidth.l1", static_cast<double>(kMany - kFew) * blocks * round / clocks, "bytes/cycle/SM",
+      fmt::format("{} warps read the same {} KB", blocks * threads / 32, footprint / 1024),
+      "cache_read: read_cached");
 }
 
 void measure_shared(Device& device, DataSheet& sheet) {
@@ -74,14 +91,16 @@ void measure_shared(Device& device, DataSheet& sheet) {
 }
 
 void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
-  constexpr uint32_t kFew = 2, kMany = 6;
+  constexpr uint32_t kFew = 2, kLeastMore = 4;
   const uint32_t blocks = blocks_per_sm(device.properties()) * device.properties().sms;
   const uint64_t chunks = std::bit_floor(std::max(h.l2.capacity / 2, kChunk) / kChunk);
   Program p;
   p.ptx = kernel_file("cache_read", device.properties());
   p.buffers = {{chunks * kChunkPitch, {}, false}};
   const auto warm = static_cast<uint32_t>((chunks + 2ul * blocks - 1) / (2ul * blocks) * 2);  // even
-  for (const uint32_t rounds : {warm, kFew, kMany}) {
+  const auto more = std::max(
+      kLeastMore, static_cast<uint32_t>(bytes_for_events(device, kMostL2Rate) / (blocks * kChunk) / 2 * 2));
+  for (const uint32_t rounds : {warm, kFew, kFew + more}) {
     p.launches.push_back({"read_past_l1",
                           blocks,
                           kReaders,
@@ -91,7 +110,7 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
     p.buffers.push_back({uint64_t{blocks} * kReaders / 32 * 8, {}, false});
   }
   const std::vector<double> seconds = device.run_one(p).seconds;
-  add(sheet, "bandwidth.l2", static_cast<double>(kMany - kFew) * blocks * kChunk / (seconds[2] - seconds[1]),
+  add(sheet, "bandwidth.l2", static_cast<double>(more) * blocks * kChunk / (seconds[2] - seconds[1]),
       "bytes/s", fmt::format("all SMs read {} KB past the first level", chunks * kChunk / 1024),
       "cache_read: read_past_l1");
 }
@@ -105,7 +124,10 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   // Each array is larger than the second level, and each kernel runs once before: it finds nothing of its
   // data there, and as many lines to be written back as it leaves.
   const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kReaders + 1) * kReaders);
-  const uint64_t many = few + std::max(kSmallStream, few);
+  const uint64_t most = uint64_t{kMostBlocks} * device.properties().threads_per_block;
+  const uint64_t many =
+      std::min(std::max(most, 2 * few),
+               few + std::max({kSmallStream, few, bytes_for_events(device, kMostDramRate) / 8}));
   uint32_t threads = kReaders;
   while (many / threads > kMostBlocks) threads *= 2;
   Program p;
@@ -161,7 +183,8 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
   const DeviceProperties& d = device.properties();
   const uint64_t few = std::max<uint64_t>(kReaders, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
-  const uint64_t spread = std::max(kLeastScattered, std::bit_ceil(few * d.sms));
+  const uint64_t spread = std::bit_ceil(
+      std::max({kLeastScattered, few * d.sms, bytes_for_events(device, kMostScatteredRate) / 32}));
   attempt(sheet, "bandwidth.scattered",
           [&] { measure_scattered(device, "bandwidth.scattered", 0, spread, sheet); });
   attempt(sheet, "bandwidth.sm_scattered",

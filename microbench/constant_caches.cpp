@@ -41,16 +41,24 @@ void add(DataSheet& sheet, std::string name, double found, const char* unit, std
 
 std::string constant_chase(const DeviceProperties& device, uint32_t elements, uint32_t stride) {
   const uint32_t words = stride / 8;
-  std::string m =
-      module_header(device) + fmt::format("\t.const .align 256 .u64 ring[{}] = {{\n", elements * words);
+  // Compilers of today take a variable's own address in its contents only if it has been declared before.
+  const std::string type = fmt::format(".const .align 256 .u64 ring[{}]", elements * words);
+  std::string m = module_header(device);
+  m += device.capability < 20 ? fmt::format("\t{} = {{\n", type)
+                              : fmt::format("\t.extern {0};\n\t.visible {0} = {{\n", type);
   for (uint32_t i = 0; i < elements; ++i) {
     m += fmt::format("\t\tring+{}", (i + 1) % elements * stride);
     for (uint32_t w = 1; w < words; ++w) m += ", 0";
     m += i + 1 == elements ? "\n\t};\n" : ",\n";
   }
+  m += "\t.entry chase_constant (.param .u64 p_out)\n\t{\n\t.reg .u32 %r<4>;\n\t.reg .u64 %rd<4>;\n"
+       "\t.reg .pred %p<2>;\n\tmov.u64 %rd1, ring;\n";
+  // What all lanes surely share is loaded in another way: it is zero that is added, of a lane's own word.
+  if (device.capability >= kFirstCompiled)
+    m += "\tld.param.u64 %rd2, [p_out];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd3, %r1, 8;\n"
+         "\tadd.u64 %rd2, %rd2, %rd3;\n\tld.volatile.global.u64 %rd3, [%rd2];\n\tadd.u64 %rd1, %rd1, %rd3;\n";
   m += fmt::format(
-      "\t.entry chase_constant (.param .u64 p_out)\n\t{{\n\t.reg .u32 %r<4>;\n\t.reg .u64 %rd<4>;\n"
-      "\t.reg .pred %p<2>;\n\tmov.u64 %rd1, ring;\n\tmov.u32 %r1, {};\n$L_warm:\n"
+      "\tmov.u32 %r1, {};\n$L_warm:\n"
       "\tld.const.u64 %rd1, [%rd1];\n\tsub.u32 %r1, %r1, 1;\n\tsetp.ne.u32 %p1, %r1, 0;\n\t@%p1 bra "
       "$L_warm;\n"
       "\tsetp.eq.u64 %p1, %rd1, 0;\n\t@%p1 exit;\n\tmov.u32 %r2, %clock;\n",

@@ -1,6 +1,7 @@
 // The machine that microbenchmarks run on, as a program sees it: it loads PTX, gets buffers of zeros or of
 // numbers that it gives, launches kernels one after another, and reads buffers and the kernels' times back.
-// Nothing here tells how the machine is built; SimulatedDevice (simulated_device.h) runs on the simulator.
+// Nothing here tells how the machine is built; SimulatedDevice (simulated_device.h) runs on the simulator,
+// CudaDevice (cuda_device.h) on a real GPU.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,7 +18,10 @@ struct DeviceProperties {
   uint32_t warps_per_sm = 32;        ///< resident, at most
   uint64_t shared_bytes = 16384;     ///< of a block, at most
   uint64_t memory_bytes = 0;
-  double core_hz = 1e9;  ///< of the clock that kernels read
+  double core_hz = 1e9;      ///< of the clock that kernels read
+  double event_step = 0;     ///< seconds by which the time from one event to the next may be wrong
+  uint32_t code_rounds = 1;  ///< in which straight code is run before it is as fast as it can be
+  bool keeps_to_sms = true;  ///< Program::sms can be had
   /// Parameters lie in shared memory too on some machines.
   [[nodiscard]] uint64_t shared_for_data() const { return shared_bytes < 512 ? 0 : shared_bytes - 512; }
 };
@@ -34,7 +38,11 @@ struct Launch {
   uint32_t blocks = 1, threads = 32;
   uint32_t shared_bytes = 0;  ///< dynamic
   std::vector<Argument> arguments;
+  bool anywhere = false;  ///< it does not matter which multiprocessors take its blocks
 };
+
+/// What large buffers are aligned to.
+inline constexpr uint64_t kBufferAlignment = uint64_t{1} << 28;
 
 /// Device memory of 32-bit words.
 struct Buffer {
@@ -48,7 +56,7 @@ struct Program {
   std::string ptx;
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
-  uint32_t sms = 0;  ///< only that many multiprocessors take blocks; 0: all
+  uint32_t sms = 0;  ///< only that many multiprocessors take blocks (but see Launch::anywhere); 0: all
 };
 
 struct Outcome {

@@ -14,12 +14,39 @@ namespace {
 
 constexpr std::string_view kOldHeader = "\t.version 1.4\n\t.target sm_13\n";
 
-/// What PTX says otherwise from 2.0 on. Block and thread numbers have 32 bits; nothing else is converted
-/// from 16.
+/// What PTX says otherwise from some compute capability (x 10) on.
 struct Replaced {
+  int from;
   std::string_view old, now;
 };
-constexpr Replaced kReplaced[] = {{"cvt.u32.u16", "mov.u32"}, {"mad.f32", "fma.rn.f32"}};
+constexpr Replaced kReplaced[] = {
+    // Block and thread numbers have 32 bits; nothing else is converted from 16.
+    {20, "cvt.u32.u16", "mov.u32"},
+    {20, "mad.f32", "fma.rn.f32"},
+    // Compilers of real drivers put the clock's second reading in front of what only adds what was loaded,
+    // but
+    // not in front of a branch. (Zeros are loaded.)
+    {kFirstCompiled, "add.u32 \t%r10, %r10, %r18;",
+     "add.u32 \t%r10, %r10, %r18;\n\tsetp.ne.u32 \t%p6, %r18, 0;\n\t@%p6 exit;"},
+};
+
+/// Compilers leave out loads whose values nobody uses: of shared_pattern, each is used just before its
+/// register is loaded again.
+std::string with_all_loads_used(std::string text) {
+  const auto replace = [&text](const std::string& old, const std::string& now) {
+    for (size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += now.size())
+      text.replace(at, old.size(), now);
+  };
+  std::string zeros = "mov.u32 \t%r10, 0;\n";
+  for (int r = 20; r < 28; ++r) {
+    const std::string load = fmt::format("ld.volatile.shared.u32 \t%r{},", r);
+    replace(load, fmt::format("or.b32 \t%r10, %r10, %r{};\n\t{}", r, load));
+    zeros += fmt::format("\tmov.u32 \t%r{}, 0;\n", r);
+  }
+  replace("mov.u32 \t%r5, words;", zeros + "\tmov.u32 \t%r5, words;");
+  replace("add.u32 \t%r7, %r20, %r21;", "add.u32 \t%r7, %r10, %r20;\n\tadd.u32 \t%r7, %r7, %r21;");
+  return text;
+}
 
 }  // namespace
 
@@ -35,10 +62,13 @@ std::string kernel_file(std::string_view name, const DeviceProperties& device) {
   if (file == std::end(kKernelFiles) || !file->text.starts_with(kOldHeader))
     throw std::logic_error(fmt::format("no microbenchmark '{}'", name));
   std::string text = module_header(device) + std::string(file->text.substr(kOldHeader.size()));
-  if (device.capability < 20) return text;
-  for (const auto& [old, now] : kReplaced)
-    for (size_t at = 0; (at = text.find(old, at)) != std::string::npos;) text.replace(at, old.size(), now);
-  return text;
+  for (const auto& [from, old, now] : kReplaced)
+    if (from <= device.capability)
+      for (size_t at = 0; (at = text.find(old, at)) != std::string::npos; at += now.size())
+        text.replace(at, old.size(), now);
+  return device.capability >= kFirstCompiled && name == "shared_pattern"
+             ? with_all_loads_used(std::move(text))
+             : text;
 }
 
 }  // namespace gpusim::microbench

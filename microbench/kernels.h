@@ -13,6 +13,10 @@ namespace gpusim::microbench {
 /// CMakeLists.txt lists.
 [[nodiscard]] std::string kernel_file(std::string_view name, const DeviceProperties& device);
 
+/// Compute capability x 10 from which on the compiler of a real driver may see what is written here, and must
+/// not find a shorter way. Machines before that are only simulated, some with few registers.
+inline constexpr int kFirstCompiled = 70;
+
 /// `.version` and `.target` lines for the device.
 [[nodiscard]] std::string module_header(const DeviceProperties& device);
 

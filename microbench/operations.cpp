@@ -41,9 +41,9 @@ std::string start_of(char type, int chain) {
     case 'h':
       return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
     case 'f':
-      return fmt::format("\tadd.f32 {}{}, %g1, 0f3f80000{:x};\n", to, chain, chain);
+      return fmt::format("\tadd.f32 {}{}, %g1, 0f3f8000{:02x};\n", to, chain, chain);
     case 'd':
-      return fmt::format("\tadd.rn.f64 {}{}, %h1, 0d3ff000000000000{:x};\n", to, chain, chain);
+      return fmt::format("\tadd.rn.f64 {}{}, %h1, 0d3ff00000000000{:02x};\n", to, chain, chain);
     default:
       return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
   }
@@ -64,36 +64,54 @@ std::string end_of(char type, int chain) {
   }
 }
 
-std::string kernel_of(const OperationRow& row, int chains, int length) {
-  const int total = chains * length;
+/// The operation once more on chain `chain`: on its register and its other one by turns, if the row has both.
+std::string step_of(const OperationRow& row, int chains, int chain, int step, int number) {
+  const std::string_view of = register_of(row.type);
+  const bool turns = row.text.find("{2}") != std::string_view::npos && step % 2 != 0;
+  const std::string first = fmt::format("{}{}", of, chain), second = fmt::format("{}{}", of, chain + chains);
+  return '\t' + fmt::format(fmt::runtime(row.text), turns ? second : first, number, turns ? first : second) +
+         '\n';
+}
+
+/// `compiled`: a real driver's compiler may get to see it.
+std::string kernel_of(const OperationRow& row, int chains, int length, bool compiled) {
+  const int total = chains * length, both = 2 * chains;
   std::string k = fmt::format(
-      "\t.entry {} (.param .u64 p_out, .param .u32 p_x)\n\t{{\n"
+      "\t.entry {} (.param .u64 p_out, .param .u32 p_x, .param .u32 p_rounds)\n\t{{\n"
       "\t.reg .s32 %i<{}>, %q<{}>, %c1;\n\t.reg .b32 %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 "
       "%l<{}>, "
       "%k1;\n"
       "\t.reg .f32 %f<{}>, %t<{}>, %g1, %g2;\n\t.reg .u64 %rd<4>;\n\t.reg .pred %p<3>;\n",
-      row.name, chains, total, chains, chains, chains, total);
+      row.name, both, total, both, both, both, total);
   const bool doubles = row.type == 'd';
   const bool shared = row.text.find("%s") != std::string_view::npos;
-  if (doubles) k += fmt::format("\t.reg .f64 %d<{}>, %h1, %h2;\n", chains);
+  if (doubles) k += fmt::format("\t.reg .f64 %d<{}>, %h1, %h2;\n", both);
   if (shared) k += "\t.shared .align 4 .b8 words[4096];\n";
-  k += "\tld.param.u32 %c1, [p_x];\n\tcvt.s64.s32 %k1, %c1;\n\tcvt.rn.f32.s32 %g1, %c1;\n"
+  const std::string address_of_clocks =
+      "\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r4, %r4, 3;\n\tcvt.u64.u32 %rd1, %r4;\n"
+      "\tld.param.u64 %rd2, [p_out];\n\tadd.u64 %rd1, %rd1, %rd2;\n";
+  // What comes from memory may differ from lane to lane, for all that a compiler knows: it is zero here.
+  k += "\tld.param.u32 %c1, [p_x];\n";
+  if (compiled)
+    k += "\tcvt.u32.u16 %r1, %tid.x;\n" + address_of_clocks +
+         "\tld.volatile.global.u32 %r5, [%rd1];\n\tadd.s32 %c1, %c1, %r5;\n\tld.param.u32 %r6, [p_rounds];\n";
+  k += "\tcvt.s64.s32 %k1, %c1;\n\tcvt.rn.f32.s32 %g1, %c1;\n"
        "\tcvt.rn.f32.s32 %g2, %c1;\n\tmov.b32 %s1, %c1;\n\tcvt.u32.u16 %r1, %tid.x;\n";
   if (doubles) k += "\tcvt.rn.f64.s32 %h1, %c1;\n\tcvt.rn.f64.s32 %h2, %c1;\n";
   if (shared)
     k += "\tmov.u32 %sh, words;\n\tst.shared.f32 [%sh], %g1;\n\tand.b32 %sl, %r1, 1023;\n"
          "\tshl.b32 %sl, %sl, 2;\n\tadd.u32 %sl, %sl, %sh;\n";
-  for (int c = 0; c < chains; ++c) k += start_of(row.type, c);
+  const bool pairs = row.text.find("{2}") != std::string_view::npos;
+  for (int c = 0; c < (pairs ? both : chains); ++c) k += start_of(row.type, c);
+  if (compiled) k += fmt::format("$L_{}:\n", row.name);
   k += "\tbar.sync 0;\n\tmov.u32 %r2, %clock;\n";
-  for (int i = 0; i < total; ++i)
-    k += '\t' +
-         fmt::format(fmt::runtime(row.text), fmt::format("{}{}", register_of(row.type), i % chains), i) +
-         '\n';
-  for (int c = 0; c < chains; ++c) k += end_of(row.type, c);
-  return k +
-         "\tmov.u32 %r3, %clock;\n\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r4, %r4, 3;\n\tcvt.u64.u32 %rd1, %r4;\n"
-         "\tld.param.u64 %rd2, [p_out];\n\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u32 [%rd1], %r2;\n"
-         "\tst.global.u32 [%rd1+4], %r3;\n\texit;\n\t}\n";
+  for (int i = 0; i < total; ++i) k += step_of(row, chains, i % chains, i / chains, i);
+  for (int c = 0; c < (pairs ? both : chains); ++c) k += end_of(row.type, c);
+  k += "\tmov.u32 %r3, %clock;\n";
+  if (compiled)
+    k += fmt::format("\tsub.u32 %r6, %r6, 1;\n\tsetp.ne.u32 %p2, %r6, 0;\n\t@%p2 bra $L_{};\n", row.name);
+  return k + address_of_clocks +
+         "\tst.global.u32 [%rd1], %r2;\n\tst.global.u32 [%rd1+4], %r3;\n\texit;\n\t}\n";
 }
 
 /// Clocks of each row's kernel, from the first warp's start to the last one's end.
@@ -107,7 +125,8 @@ std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows
                           1,
                           threads,
                           0,
-                          {Argument::buffer(p.buffers.size()), Argument::number(kOperand)}});
+                          {Argument::buffer(p.buffers.size()), Argument::number(kOperand),
+                           Argument::number(device.properties().code_rounds)}});
     p.buffers.push_back({threads / 32 * 8ul, {}, true});
   }
   std::vector<double> result;
@@ -120,7 +139,8 @@ std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows
 std::string operation_module(const DeviceProperties& device, const std::vector<OperationRow>& rows,
                              int chains, int length) {
   std::string module = module_header(device);
-  for (const OperationRow& row : rows) module += kernel_of(row, chains, length);
+  for (const OperationRow& row : rows)
+    module += kernel_of(row, chains, length, device.capability >= kFirstCompiled);
   return module;
 }
 

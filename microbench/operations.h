@@ -11,7 +11,8 @@
 namespace gpusim::microbench {
 
 /// A module with a kernel for each of the rows, `chains` independent chains of `length` operations (of
-/// `text`) per thread. Parameters: out (per warp, clock before and after) and an integer, the operand.
+/// `text`) per thread. Parameters: out (zeros; then per warp, clock before and after), an integer, the
+/// operand, and how many rounds are made, of which the last is timed.
 [[nodiscard]] std::string operation_module(const DeviceProperties& device,
                                            const std::vector<OperationRow>& rows, int chains, int length);
 /// Rows that the device has.

@@ -52,7 +52,8 @@ Program Probe::program(std::span<const ProbeRequest> requests) const {
                             kFillBlocks,
                             std::min(kFillThreads, device_->properties().threads_per_block),
                             0,
-                            {Argument::buffer(0), Argument::number(filled_bytes(r))}});
+                            {Argument::buffer(0), Argument::number(filled_bytes(r))},
+                            true});
     const size_t out = p.buffers.size();
     const auto members = static_cast<uint32_t>(r.members.size());
     p.buffers.push_back({(kHeader + members) * 4, {}, true});

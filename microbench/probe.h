@@ -42,8 +42,8 @@ struct ProbeReading {
 /// Bits of an address within that many bytes that may have any value. Where buffers begin matters to the
 /// bits above: sums with it carry.
 [[nodiscard]] inline unsigned address_bits(uint64_t reach) {
-  constexpr unsigned kAlignedTo = 28;
-  return std::min(static_cast<unsigned>(std::bit_width(reach)) - 1, kAlignedTo);
+  return std::min<unsigned>(static_cast<unsigned>(std::bit_width(reach)) - 1,
+                            std::bit_width(kBufferAlignment) - 1);
 }
 
 class Probe {

@@ -14,7 +14,7 @@ import hardware_table
 from cases import CASES
 from runner import RUN_LIMIT_S, Gpusim, NoCompiler, require, require_equal
 
-MEASURE = ("measure.cu", "plan.cpp", "driver.cpp", "board.cpp", "results.cpp")
+MEASURE = ("measure.cu", "plan.cpp", "board.cpp", "results.cpp")
 
 
 def hardware(gpusim: Gpusim) -> Path:
@@ -119,7 +119,8 @@ def program(gpusim: Gpusim) -> Path:
     measure, folder = gpusim.scratch / "measure", hardware(gpusim)
     done = subprocess.run([nvcc, "-std=c++20", "-Xcompiler", "-Wall,-Wextra,-Werror", f"-I{gpusim.source}", f"-I{folder}",
                            "-o", measure, *(folder / name for name in MEASURE),
-                           gpusim.source / "simcore" / "text" / "sha256.cpp", "-ldl"],
+                           gpusim.source / "simcore" / "text" / "sha256.cpp",
+                           gpusim.source / "simcore" / "cuda_driver" / "driver.cpp", "-ldl"],
                           capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
     require_equal(f"{done.stderr[:4000]}\nexit code of nvcc", done.returncode, 0)
     return measure

@@ -23,14 +23,25 @@
 #include <memory>
 
 #include "board.h"
-#include "driver.h"
 #include "plan.h"
 #include "results.h"
+#include "simcore/cuda_driver/driver.h"
 #include "simcore/text/sha256.h"
 
 namespace hardware {
 
 namespace {
+
+using gpusim::cuda::Attribute;
+using gpusim::cuda::CUdeviceptr;
+using gpusim::cuda::CUfunction;
+using gpusim::cuda::CUresult;
+using gpusim::cuda::Driver;
+using gpusim::cuda::Event;
+using gpusim::cuda::FunctionAttribute;
+using gpusim::cuda::Gpu;
+using gpusim::cuda::Memory;
+using gpusim::cuda::Module;
 
 // The last clock of an SM before, and the first one after. `%s`: the target.
 const char* const kStamps = R"(.version 6.4
@@ -107,105 +118,25 @@ constexpr uint64_t kQueueClocks = 400'000;  // of a kernel that runs while other
 constexpr uint64_t kQueueClocksALaunch = 40'000;
 constexpr uint64_t kSpareBytes = uint64_t{2} << 30;
 
-struct Memory {
-  Memory(const Driver& driver, uint64_t bytes) : driver(driver) {
-    driver.check(driver.cuMemAlloc_(&address, std::max<uint64_t>(bytes, 4)),
-                 "allocating " + std::to_string(bytes) + " bytes");
-  }
-  ~Memory() { driver.cuMemFree_(address); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  const Driver& driver;
-  CUdeviceptr address = 0;
-};
-
-struct Event {
-  explicit Event(const Driver& driver) : driver(driver) {
-    driver.check(driver.cuEventCreate_(&event, CU_EVENT_DEFAULT), "making an event");
-  }
-  ~Event() { driver.cuEventDestroy_(event); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  const Driver& driver;
-  CUevent event = nullptr;
-};
-
-struct Module {
-  Module(const Driver& driver, const std::string& ptx) : driver(driver) {
-    char log[4096] = "";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-    const CUresult result = driver.cuModuleLoadDataEx_(&module, ptx.c_str(), 2, options, values);
-    driver.check(result, std::string("the driver does not take the PTX") +
-                             (log[0] != '\0' ? std::string(" (") + log + ")" : ""));
-  }
-  ~Module() { driver.cuModuleUnload_(module); }
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
-  CUfunction function(const std::string& name) const {
-    CUfunction f = nullptr;
-    driver.check(driver.cuModuleGetFunction_(&f, module, name.c_str()), "looking for kernel '" + name + "'");
-    return f;
-  }
-  CUdeviceptr variable(const Buffer& b) const {
-    CUdeviceptr address = 0;
-    size_t bytes = 0;
-    driver.check(driver.cuModuleGetGlobal_(&address, &bytes, module, b.name.c_str()),
-                 "looking for variable '" + b.name + "'");
-    if (bytes != b.bytes)
-      throw Error("variable '" + b.name + "' has " + std::to_string(bytes) + " bytes on the device");
-    return address;
-  }
-  const Driver& driver;
-  CUmodule module = nullptr;
-};
-
-class Gpu {
- public:
-  Gpu(const Driver& driver, int number) : driver_(driver) {
-    driver.check(driver.cuDeviceGet_(&device_, number), "opening device " + std::to_string(number));
-    CUcontext context = nullptr;
-    driver.check(driver.cuDevicePrimaryCtxRetain_(&context, device_), "making a context");
-    driver.check(driver.cuCtxSetCurrent_(context), "using the context");
-    char name[256] = "";
-    size_t bytes = 0;
-    int version = 0;
-    driver.check(driver.cuDeviceGetName_(name, sizeof name, device_), "asking for the device's name");
-    driver.check(driver.cuDeviceTotalMem_(&bytes, device_), "asking for the device's memory");
-    driver.check(driver.cuDriverGetVersion_(&version), "asking for the driver's version");
-    char bus[32] = "";
-    driver.check(driver.cuDeviceGetPCIBusId_(bus, sizeof bus, device_), "asking for the device's place");
-    bus_id = bus;
-    info.name = name;
-    info.driver = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-    info.memory_bytes = bytes;
-    info.capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-                      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    info.sms = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    info.core_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-    info.memory_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-    info.l2_bytes = static_cast<uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
-  }
-  const Driver& driver() const { return driver_; }
+DeviceInfo info_of(const Gpu& gpu) {
   DeviceInfo info;
-  std::string bus_id;
-
- private:
-  int attribute(CUdevice_attribute which) const {
-    int value = 0;
-    driver_.check(driver_.cuDeviceGetAttribute_(&value, which, device_), "asking for an attribute");
-    return value;
-  }
-  const Driver& driver_;
-  CUdevice device_ = 0;
-};
+  info.name = gpu.name();
+  info.driver = gpu.driver_version();
+  info.memory_bytes = gpu.memory_bytes();
+  info.capability = gpu.capability();
+  info.sms = gpu.attribute(Attribute::kMultiprocessors);
+  info.core_khz = gpu.attribute(Attribute::kClockKhz);
+  info.memory_khz = gpu.attribute(Attribute::kMemoryClockKhz);
+  info.l2_bytes = static_cast<uint64_t>(gpu.attribute(Attribute::kL2Bytes));
+  return info;
+}
 
 /// Clocks of all SMs around launches.
 class Stamps {
  public:
   explicit Stamps(const Gpu& gpu)
       : gpu_(gpu),
-        module_(gpu.driver(), text(gpu.info.capability)),
+        module_(gpu.driver(), text(gpu.capability())),
         before_(gpu.driver(), 8 * kMostSms),
         after_(gpu.driver(), 8 * kMostSms) {}
 
@@ -233,25 +164,20 @@ class Stamps {
   /// Clocks per second of an SM, at this moment.
   double clock_hz() const {
     uint64_t clocks = 0;
-    void* arguments[] = {&clocks};
     const auto seconds = [&](uint64_t n) {
       clocks = n;
-      return seconds_of([&] { start("spin", 1, 1, arguments); });
+      return seconds_of([&] { start("spin", 1, 1, {&clocks}); });
     };
     const double once = seconds(kSpinClocks);  // events and the launch are in both
     return static_cast<double>(kSpinClocks) / (seconds(2 * kSpinClocks) - once);
   }
   /// A block spins: meanwhile what follows is queued, so that no time passes between one and the next but the
   /// GPU's own.
-  void occupy(uint64_t clocks) const {
-    void* arguments[] = {&clocks};
-    start("spin", 1, 1, arguments);
-  }
+  void occupy(uint64_t clocks) const { start("spin", 1, 1, {&clocks}); }
   /// Keeps all SMs busy, so that the clocks of a GPU that idled come up.
   void wake() const {
     uint64_t clocks = 200 * kSpinClocks;
-    void* arguments[] = {&clocks};
-    start("spin", static_cast<unsigned>(gpu_.info.sms), 128, arguments);
+    start("spin", static_cast<unsigned>(gpu_.attribute(Attribute::kMultiprocessors)), 128, {&clocks});
     gpu_.driver().check(gpu_.driver().cuCtxSynchronize_(), "waking the GPU");
   }
   /// From one event to the next around launches.
@@ -260,27 +186,24 @@ class Stamps {
     const Driver& d = gpu_.driver();
     const Event from(d), to(d);
     occupy(kQueueClocks);
-    d.check(d.cuEventRecord_(from.event, nullptr), "recording an event");
+    from.record();
     launch();
-    d.check(d.cuEventRecord_(to.event, nullptr), "recording an event");
+    to.record();
     d.check(d.cuCtxSynchronize_(), "running kernels");
-    float milliseconds = 0;
-    d.check(d.cuEventElapsedTime_(&milliseconds, from.event, to.event), "reading events");
-    return 1e-3 * milliseconds;
+    return to.seconds_since(from);
   }
   /// Reads so many bytes through the L2, which then holds them as memory does: nothing is left to be written
   /// back.
   void read_all(CUdeviceptr from, uint64_t bytes) const {
     CUdeviceptr end = from + bytes;
-    void* arguments[] = {&from, &end};
     constexpr uint64_t kThreads = 256, kBytes = 16 * kThreads;
-    start("read_all", static_cast<unsigned>((bytes + kBytes - 1) / kBytes), kThreads, arguments);
+    start("read_all", static_cast<unsigned>((bytes + kBytes - 1) / kBytes), kThreads, {&from, &end});
   }
   /// Time around a kernel that does nothing: what the method itself takes.
   double empty(int repeats) const {
     std::vector<double> clocks;
     for (int i = 0; i < kWarmUp + repeats; ++i) {
-      const double c = around([&] { start("empty", 1, 1, nullptr); });
+      const double c = around([&] { start("empty", 1, 1, {}); });
       if (i >= kWarmUp) clocks.push_back(c);
     }
     return median(clocks);
@@ -294,16 +217,14 @@ class Stamps {
     std::snprintf(all, sizeof all, kStamps, target);
     return all;
   }
-  void start(const char* kernel, unsigned blocks, unsigned threads, void** arguments) const {
-    const Driver& d = gpu_.driver();
-    d.check(d.cuLaunchKernel_(module_.function(kernel), blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments,
-                              nullptr),
-            std::string("launching '") + kernel + "'");
+  void start(const char* kernel, unsigned blocks, unsigned threads, std::vector<void*> arguments) const {
+    gpusim::cuda::launch(gpu_.driver(), module_.function(kernel), {{blocks, 1, 1}, {threads, 1, 1}, 0},
+                         std::move(arguments), kernel);
   }
   void note(const char* kernel, const Memory& memory) const {
     CUdeviceptr address = memory.address;
-    void* arguments[] = {&address};
-    start(kernel, static_cast<unsigned>(kStampBlocks * gpu_.info.sms), 1, arguments);
+    start(kernel, static_cast<unsigned>(kStampBlocks * gpu_.attribute(Attribute::kMultiprocessors)), 1,
+          {&address});
   }
   const Gpu& gpu_;
   Module module_;
@@ -319,18 +240,19 @@ class Runner {
         plan_(plan),
         warm_(warm),
         module_(gpu.driver(), plan.ptx),
-        flush_bytes_(std::max<uint64_t>(2 * gpu.info.l2_bytes, kLeastFlush)),
+        flush_bytes_(
+            std::max<uint64_t>(2 * static_cast<uint64_t>(gpu.attribute(Attribute::kL2Bytes)), kLeastFlush)),
         flush_(gpu.driver(), flush_bytes_) {
     check(gpu.driver().cuMemsetD8_(flush_.address, 1, flush_bytes_), "clearing what fills the cache");
     uint64_t bytes = 0;
     for (const Buffer& b : plan.buffers) {
       if (!b.is_variable) memory_.push_back(std::make_unique<Memory>(gpu.driver(), b.bytes));
-      address_.push_back(b.is_variable ? module_.variable(b) : memory_.back()->address);
+      address_.push_back(b.is_variable ? module_.variable(b.name, b.bytes) : memory_.back()->address);
       bytes += b.bytes;
     }
     // First contents wait in the GPU's memory, if it has room for them twice: from the host they would take
     // long.
-    const bool twice = 2 * bytes + flush_bytes_ + kSpareBytes < gpu.info.memory_bytes;
+    const bool twice = 2 * bytes + flush_bytes_ + kSpareBytes < gpu.memory_bytes();
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       std::vector<unsigned char> content = first_content(i);
       if (twice && !content.empty()) {
@@ -345,11 +267,7 @@ class Runner {
     }
     for (const Launch& l : plan.launches) {
       functions_.push_back(module_.function(l.kernel));
-      if (l.shared_bytes > 48 << 10)
-        check(gpu.driver().cuFuncSetAttribute_(functions_.back(),
-                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                               static_cast<int>(l.shared_bytes)),
-              "asking for shared memory");
+      gpusim::cuda::allow_shared(gpu.driver(), functions_.back(), l.shared_bytes);
     }
   }
 
@@ -357,7 +275,7 @@ class Runner {
     RunResult result;
     result.kernels.resize(plan_.launches.size());
     for (size_t i = 0; i < functions_.size(); ++i)
-      check(gpu_.driver().cuFuncGetAttribute_(&result.kernels[i].registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+      check(gpu_.driver().cuFuncGetAttribute_(&result.kernels[i].registers, FunctionAttribute::kRegisters,
                                               functions_[i]),
             "asking for registers");
     std::vector<double> clocks_per_second = {stamps_.clock_hz()};
@@ -450,10 +368,10 @@ class Runner {
       values.push_back(l.arguments[a].is_buffer ? static_cast<void*>(&addresses[a])
                                                 : const_cast<unsigned char*>(l.arguments[a].bytes.data()));
     }
-    check(
-        gpu_.driver().cuLaunchKernel_(functions_[i], l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
-                                      l.block[2], l.shared_bytes, nullptr, values.data(), nullptr),
-        "launching '" + l.kernel + "'");
+    gpusim::cuda::launch(
+        gpu_.driver(), functions_[i],
+        {{l.grid[0], l.grid[1], l.grid[2]}, {l.block[0], l.block[1], l.block[2]}, l.shared_bytes},
+        std::move(values), l.kernel);
   }
   void start_all() const {
     for (size_t i = 0; i < functions_.size(); ++i) start(i);
@@ -471,17 +389,14 @@ class Runner {
     for (size_t i = 0; i <= functions_.size(); ++i) events.push_back(std::make_unique<Event>(d));
     stamps_.occupy(kQueueClocks + kQueueClocksALaunch * functions_.size());
     for (size_t i = 0; i < functions_.size(); ++i) {
-      check(d.cuEventRecord_(events[i]->event, nullptr), "recording an event");
+      events[i]->record();
       start(i);
     }
-    check(d.cuEventRecord_(events.back()->event, nullptr), "recording an event");
+    events.back()->record();
     check(d.cuCtxSynchronize_(), "running the kernels");
     std::vector<double> seconds;
-    for (size_t i = 0; i < functions_.size(); ++i) {
-      float milliseconds = 0;
-      check(d.cuEventElapsedTime_(&milliseconds, events[i]->event, events[i + 1]->event), "reading events");
-      seconds.push_back(1e-3 * milliseconds);
-    }
+    for (size_t i = 0; i < functions_.size(); ++i)
+      seconds.push_back(events[i + 1]->seconds_since(*events[i]));
     return seconds;
   }
   /// Hashes of what came out, and clocks from kernels that note their own (a buffer with the kernel's name).
@@ -625,8 +540,9 @@ std::string today() {
 /// time.
 std::vector<RunResult> measure(const Gpu& gpu, const Options& o, std::vector<Plan>& plans) {
   const Stamps stamps(gpu);
+  const double highest_khz = gpu.attribute(Attribute::kClockKhz);
   std::unique_ptr<Board> board;
-  if (o.power_seconds != 0) board = std::make_unique<Board>(gpu.bus_id);
+  if (o.power_seconds != 0) board = std::make_unique<Board>(gpu.bus_id());
   stamps.wake();
   const double empty = stamps.empty(o.repeats);
   std::vector<RunResult> results;
@@ -640,14 +556,14 @@ std::vector<RunResult> measure(const Gpu& gpu, const Options& o, std::vector<Pla
       result = runner.run(o.repeats, empty);
       if (board != nullptr) runner.draw_power(*board, o.power_seconds, result);
       result.cache = o.warm ? "warm" : "cold";
-      if (std::abs(result.core_hz / (1e3 * gpu.info.core_khz) - 1) < kClockTolerance) result.core_hz = 0;
+      if (std::abs(result.core_hz / (1e3 * highest_khz) - 1) < kClockTolerance) result.core_hz = 0;
       std::fprintf(stderr, "%s: %.1f MHz", p.name.c_str(),
-                   (result.core_hz > 0 ? result.core_hz : 1e3 * gpu.info.core_khz) / 1e6);
+                   (result.core_hz > 0 ? result.core_hz : 1e3 * highest_khz) / 1e6);
       if (board != nullptr)
         std::fprintf(stderr, ", %.1f W at %.1f MHz, %.3f us a repetition", result.power_w,
                      result.power_core_hz / 1e6, 1e6 * result.power_seconds);
       std::fprintf(stderr, "\n");
-    } catch (const Error& e) {
+    } catch (const std::runtime_error& e) {
       // A kernel that fails leaves a context that takes no further work; what the GPU does not take does not.
       result = RunResult();
       result.not_run = e.what();
@@ -667,7 +583,7 @@ void profile(const Gpu& gpu, const Options& o) {
     std::fflush(stdout);
     try {
       Runner(gpu, stamps, p, false).once();
-    } catch (const Error& e) {
+    } catch (const std::runtime_error& e) {
       std::fprintf(stderr, "%s: not run: %s\n", p.name.c_str(), e.what());
     }
   }
@@ -711,7 +627,7 @@ int run(int argc, char** argv) {
       return 0;
     }
     const std::vector<RunResult> results = measure(gpu, o, plans);
-    json = results_json(gpu.info, today(), plans, results);
+    json = results_json(info_of(gpu), today(), plans, results);
   }
   std::ofstream file(o.out, std::ios::binary | std::ios::trunc);
   file << json;

@@ -54,9 +54,9 @@ def nvcc() -> str:
 def build(folder: Path) -> Path:
     """The program that talks to the driver."""
     program = folder / "measure"
-    sources = [HERE / name for name in ("measure.cu", "plan.cpp", "driver.cpp", "board.cpp", "results.cpp")]
+    sources = [HERE / name for name in ("measure.cu", "plan.cpp", "board.cpp", "results.cpp")]
     run(nvcc(), "-std=c++20", "-O1", f"-I{SOURCE}", f"-I{HERE}", "-o", program, *sources,
-        SOURCE / "simcore" / "text" / "sha256.cpp", "-ldl")
+        SOURCE / "simcore" / "text" / "sha256.cpp", SOURCE / "simcore" / "cuda_driver" / "driver.cpp", "-ldl")
     return program
 
 

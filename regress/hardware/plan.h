@@ -9,7 +9,7 @@
 
 namespace hardware {
 
-/// Wrong input or a failing driver; the text is for people.
+/// Wrong input, or what cannot be measured; the text is for people.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
