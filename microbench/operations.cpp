@@ -146,8 +146,11 @@ std::string operation_module(const DeviceProperties& device, const std::vector<O
 
 std::vector<OperationRow> operations_of(const DeviceProperties& device) {
   std::vector<OperationRow> rows;
-  for (const OperationRow& row : operation_rows())
-    if (row.from <= device.capability && device.capability <= row.to) rows.push_back(row);
+  for (OperationRow row : operation_rows()) {
+    if (device.capability < row.from || row.to < device.capability) continue;
+    if (device.capability >= kFirstCompiled && !row.compiled_text.empty()) row.text = row.compiled_text;
+    rows.push_back(row);
+  }
   return rows;
 }
 

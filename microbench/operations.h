@@ -15,7 +15,7 @@ namespace gpusim::microbench {
 /// operand, and how many rounds are made, of which the last is timed.
 [[nodiscard]] std::string operation_module(const DeviceProperties& device,
                                            const std::vector<OperationRow>& rows, int chains, int length);
-/// Rows that the device has.
+/// Rows that the device has, their texts those that it runs.
 [[nodiscard]] std::vector<OperationRow> operations_of(const DeviceProperties& device);
 
 /// Figures `latency.NAME` (core cycles) and `throughput.NAME` (operations per core cycle and SM).
