@@ -27,6 +27,8 @@ constexpr uint64_t kOtherData = 3;  ///< times the second level
 constexpr uint64_t kCopiedTogether = 1u << 16;
 constexpr double kEventStep = 1e-6;
 constexpr milliseconds kWarmUp{150}, kWarmAgain{15}, kStaysWarm{30};
+/// More than one in each page of 2 MB, loaded 1 KB at a time.
+constexpr double kStrayLoads = 0.002;
 /// The first round of straight code waits for instructions from memory.
 constexpr uint32_t kCodeRounds = 3;
 constexpr uint32_t kSpinRounds = 2000;
@@ -118,6 +120,7 @@ DeviceProperties properties_of(const cuda::Gpu& gpu) {
   p.memory_bytes = gpu.memory_bytes();
   p.core_hz = 1e3 * number(Attribute::kClockKhz);
   p.event_step = kEventStep;
+  p.stray_loads = kStrayLoads;
   p.code_rounds = kCodeRounds;
   p.keeps_to_sms = false;
   return p;

@@ -18,8 +18,10 @@ struct DeviceProperties {
   uint32_t warps_per_sm = 32;        ///< resident, at most
   uint64_t shared_bytes = 16384;     ///< of a block, at most
   uint64_t memory_bytes = 0;
-  double core_hz = 1e9;      ///< of the clock that kernels read
-  double event_step = 0;     ///< seconds by which the time from one event to the next may be wrong
+  double core_hz = 1e9;   ///< of the clock that kernels read
+  double event_step = 0;  ///< seconds by which the time from one event to the next may be wrong
+  /// Of many loads, so many may be slow for reasons of their own (a page that has to be looked up).
+  double stray_loads = 0;
   uint32_t code_rounds = 1;  ///< in which straight code is run before it is as fast as it can be
   bool keeps_to_sms = true;  ///< Program::sms can be had
   /// Parameters lie in shared memory too on some machines.

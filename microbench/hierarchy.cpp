@@ -99,7 +99,8 @@ uint64_t largest_that_hits(const Probe& probe, const Footprint& f) {
     r.laps = f.laps;
     r.limit = f.limit;
     r.filled = f.filled;
-    search.tried(*steps, probe.read(r).slow);
+    const uint32_t slow = probe.read(r).slow;
+    search.tried(*steps, slow <= probe.strays_of(*steps) ? 0 : slow);
   }
   return search.good() * step;
 }

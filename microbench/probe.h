@@ -61,6 +61,10 @@ class Probe {
   [[nodiscard]] std::string kernel() const;
   /// Bytes that can be asked for.
   [[nodiscard]] uint64_t reach() const;
+  /// Of so many loads, those that may be slow though the level has what they load.
+  [[nodiscard]] double strays_of(uint64_t loads) const {
+    return device_->properties().stray_loads * static_cast<double>(loads);
+  }
   /// Members that a request can have.
   [[nodiscard]] uint32_t most_members() const;
 
