@@ -1,5 +1,6 @@
 """Wrong usage and wrong input: exit codes and error texts of the command line."""
 
+import ctypes
 import fcntl
 import os
 import pty
@@ -169,6 +170,13 @@ def check_microbench(gpusim: Gpusim) -> None:
     run.require_code(1).require_error("no section 'l3'", "did you mean 'l1'?")
     run = gpusim.run("microbench", "--config", gpusim.machine(), "--set", "l1.sizes=1")
     run.require_code(1).require_error("unknown key 'sizes' in [l1]")
+    run = gpusim.run("microbench", "--config", gpusim.machine(), "--gpu", "0", "--threads", "2")
+    run.require_code(1).require_error("--threads excludes --gpu")
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        run = gpusim.run("microbench", "--config", gpusim.machine(), "--gpu", "0")
+        run.require_code(1).require_error("microbenchmark: no CUDA driver on this machine")
 
 
 def check_occupancy(gpusim: Gpusim) -> None:

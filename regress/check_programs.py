@@ -334,6 +334,19 @@ def check_mistakes(gpusim: Gpusim) -> None:
     run_program(gpusim, saxpy, "--check", "memry").require_code(1).require_error("memory")
 
 
+def check_microbenchmarks(gpusim: Gpusim) -> None:
+    """`gpusim microbench --gpu` through the driver library, on a simulated GPU of the same kind: it finds what it finds without."""
+    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    microbench = ("microbench", "--config", config, "--only", "shared,constant", "--json")
+    expected = gpusim.run(*microbench).require_code(0).json()["figures"]
+    found = run_program(gpusim, gpusim.program, "--set", "gpu.sms=4", "--set", "l2.size=768K", "--out", "none", "--quiet",
+                        arguments=(*map(str, microbench), "--gpu", "0")).require_code(0).json()
+    require_equal("figures", found["figures"], expected)
+    require("Tesla V100 (driver of CUDA" in found["machine"], found["machine"])
+    other = run_program(gpusim, gpusim.program, "--out", "none", arguments=(*map(str, microbench), "--gpu", "1"))
+    other.require_code(1).require_error("microbenchmark: opening device 1")
+
+
 PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     **{name: lambda gpusim, name=name: check_values(gpusim, name) for name in NAMES},
     "built_here": check_built,
@@ -347,6 +360,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
     "interrupted": check_interrupted,
+    "microbenchmarks": check_microbenchmarks,
     "mistakes_found": check_mistakes,
     "refused": check_refused,
 }
