@@ -120,6 +120,10 @@ struct cudaLaunchConfig_t {
 struct cudaMemLocation {
   int type, id;
 };
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  int flags;
+};
 struct cudaMemPoolProps {
   int allocType, handleTypes;
   cudaMemLocation location;

@@ -44,6 +44,20 @@ inline void require(bool condition, Code code = Code::kInvalidValue) {
   if (!condition) throw Failure(code);
 }
 
+#ifdef GPUSIM_CUDART
+/// Does what launches. Of a configuration that cannot be, the driver, and the runtime since CUDA 13, say that
+/// it is an invalid value (as an H100 with driver 580.159 answers).
+template <class Action>
+void as_launch(Action action) {
+  try {
+    action();
+  } catch (const Failure& failure) {
+    if (GPUSIM_CUDART < 13 || failure.code() != Code::kInvalidConfiguration) throw;
+    throw Failure(Code::kInvalidValue, failure.what(), failure.told());
+  }
+}
+#endif
+
 /// Which stream a null handle means: the legacy default stream, or with --default-stream per-thread the
 /// thread's.
 enum class Default : uint8_t { kLegacy, kThread };
@@ -70,12 +84,16 @@ struct Symbol {
 }
 [[nodiscard]] Array& array_of(const Device& device, cudaArray_const_t handle);
 /// Of an array that is about to be allocated.
-[[nodiscard]] ArrayShape checked_shape(const cudaChannelFormatDesc* format, cudaExtent extent,
-                                       unsigned flags);
+[[nodiscard]] ArrayShape checked_shape(const Device& device, const cudaChannelFormatDesc* format,
+                                       cudaExtent extent, unsigned flags);
+/// The same of how large it is in each dimension, and of its kind.
+void check_extent(const Device& device, const ArrayShape& shape);
 /// Throws for what textures cannot have.
 [[nodiscard]] isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
                                       const cudaTextureDesc& texture,
                                       const cudaResourceViewDesc* view = nullptr);
+/// Throws for memory that no texture object may be of. References take what begins anywhere.
+void check_texture_memory(const Device& device, const cudaResourceDesc& resource);
 [[nodiscard]] isa::Texture surface_of(const Device& device, const cudaResourceDesc& resource);
 
 /// Direction and lengths of a copy that the program may ask for; throws if the device memory in it is not
@@ -120,6 +138,8 @@ void submit_wait(Device& device, Stream& stream, Event& event, bool external = f
 [[nodiscard]] bool captures_free(Device& device, Stream& stream, void* pointer);
 /// Outside of graphs. False if the memory is none that a graph has allocated.
 [[nodiscard]] bool free_memory_of_graphs(Device& device, void* pointer);
+/// The pool that memory is of; null: none.
+[[nodiscard]] cudaMemPool_t pool_at(const void* memory);
 /// Memory that may be a pool's has been freed, or all memory has.
 void forget_piece_of_pool(const void* memory);
 void forget_pieces_of_pools();

@@ -213,12 +213,15 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
             error(Code::kInvalidValue));
   EXPECT_EQ(cudaMemcpyFromSymbol(&value, offset_shadow, 4, 0, cudaMemcpyHostToDevice),
             error(Code::kInvalidMemcpyDirection));
+  // The runtime of CUDA 13, as an H100 with driver 580.159 answers.
   EXPECT_EQ(cudaLaunchKernel(&value, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
             error(Code::kInvalidDeviceFunction));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {2048, 1, 1}, nullptr, 0, nullptr),
-            error(Code::kInvalidConfiguration));
+            error(Code::kInvalidValue));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {0, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr),
-            error(Code::kInvalidConfiguration));
+            error(Code::kInvalidValue));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 50000, nullptr),
             error(Code::kInvalidValue));
   EXPECT_EQ(cudaLaunchCooperativeKernel(&count_stub, {1 << 20, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr),
@@ -239,13 +242,27 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
 
 TEST_F(Cudart, AFaultOfAKernelStays) {
   testing::internal::CaptureStderr();
-  (void)cudaLaunchKernel(&stray_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+  // As an H100 with driver 580.159 answers: the launch is good, calls after it are not, and the error of the
+  // thread is that of the last call.
+  cudaStream_t made = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&made), 0);
+  EXPECT_EQ(cudaLaunchKernel(&stray_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 0);
+  EXPECT_EQ(cudaGetLastError(), 0);
   EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kIllegalAddress));
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_NE(told.find("kernel 'stray'"), std::string::npos) << told;
   EXPECT_NE(told.find("block (0,0,0), thread (0,0,0)"), std::string::npos) << told;
   EXPECT_EQ(cudaGetLastError(), error(Code::kIllegalAddress));
-  EXPECT_EQ(cudaGetLastError(), error(Code::kIllegalAddress));
+  EXPECT_EQ(cudaGetLastError(), 0);
+  EXPECT_EQ(cudaStreamSynchronize(made), error(Code::kIllegalAddress));
+  EXPECT_EQ(cudaStreamDestroy(made), error(Code::kIllegalAddress));
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &count_stub), error(Code::kIllegalAddress));
+  size_t bytes = 0;
+  EXPECT_EQ(cudaMemGetInfo(&bytes, &bytes), error(Code::kIllegalAddress));
+  cudaDeviceProp properties;
+  EXPECT_EQ(cudaGetDeviceProperties(&properties, 0), 0);
+  EXPECT_EQ(cudaSetDevice(0), 0);
   void* p = nullptr;
   EXPECT_EQ(cudaMalloc(&p, 4), error(Code::kIllegalAddress));
   cudaStream_t stream = nullptr;
@@ -254,6 +271,10 @@ TEST_F(Cudart, AFaultOfAKernelStays) {
   EXPECT_EQ(cudaEventCreate(&event), error(Code::kIllegalAddress));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
             error(Code::kIllegalAddress));
+  // A reset does not help: the process has to end.
+  EXPECT_EQ(cudaDeviceReset(), 0);
+  EXPECT_EQ(cudaMalloc(&p, 4), error(Code::kDeviceUnavailable));
+  EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kDeviceUnavailable));
 }
 
 TEST_F(Cudart, ATrapIsToldOnce) {
@@ -473,6 +494,9 @@ TEST_F(Cudart, BatchesAndAdvice) {
   cudaMemPool_t own = nullptr, current = nullptr;
   cudaMemPoolProps properties{};
   properties.allocType = kPinned;
+  // Of no place it is no pool (as an H100 with driver 580.159 answers).
+  EXPECT_EQ(cudaMemPoolCreate(&own, &properties), error(Code::kInvalidValue));
+  properties.location = location;
   ASSERT_EQ(cudaMemPoolCreate(&own, &properties), 0);
   ASSERT_EQ(cudaMemSetMemPool(&location, kPinned, own), 0);
   ASSERT_EQ(cudaMemGetMemPool(&current, &location, kPinned), 0);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/cudart/mipmapped_arrays.h"
+#include "runtime/device/attributes.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -13,8 +14,16 @@ Array& array_of(const Device& device, cudaArray_const_t handle) {
 }
 
 Copy copy_3d(Device& device, const cudaMemcpy3DParms& p) {
+  if (p.extent.width == 0 || p.extent.height == 0 || p.extent.depth == 0) return {};
   require((p.srcArray == nullptr) != (p.srcPtr.ptr == nullptr) &&
           (p.dstArray == nullptr) != (p.dstPtr.ptr == nullptr));
+  // As an H100 with driver 580.159 answers.
+  for (const auto& [end, place] : {std::pair{p.srcPtr, p.srcPos}, std::pair{p.dstPtr, p.dstPos}}) {
+    if (end.ptr == nullptr || p.srcArray != nullptr || p.dstArray != nullptr) continue;
+    require(p.extent.height == 1 || p.extent.width <= end.pitch, Code::kInvalidPitchValue);
+    require(p.extent.depth == 1 || end.ysize == 0 || p.extent.height <= end.ysize, Code::kInvalidPitchValue);
+    require(p.extent.height == 1 || place.x + p.extent.width <= end.pitch);
+  }
   Copy c;
   uint64_t texel = 1;
   if (p.srcArray != nullptr) texel = array_of(device, p.srcArray).texel_bytes();
@@ -140,6 +149,7 @@ void view_as(int format, isa::Texture& t) {
 /// What a view leaves of the texture.
 void apply(const cudaResourceViewDesc& view, isa::Texture& t) {
   const auto same = [](size_t given, uint32_t size, bool there) { return given == (there ? size : 0); };
+  require(view.format != 0);
   require(same(view.width, t.size[0], true) && same(view.height, t.size[1], t.dimensions > 1));
   require(t.array || same(view.depth, t.size[2], t.dimensions > 2));
   view_as(view.format, t);
@@ -174,6 +184,21 @@ void set_levels(const Device& device, const cudaResourceDesc& resource, isa::Tex
 
 }  // namespace
 
+namespace {
+/// What a texture may ask for that has texels of this type.
+void check_reads(const isa::Texture& t, const cudaTextureDesc& texture) {
+  constexpr int kLinear = 1, kNormalized = 1;
+  const bool floats = t.format == isa::Type::kF32 || t.format == isa::Type::kF16;
+  const bool large = t.format == isa::Type::kU32 || t.format == isa::Type::kS32;
+  const bool normalized = texture.readMode == kNormalized;
+  require(texture.filterMode >= 0 && texture.filterMode <= kLinear);
+  require(texture.mipmapFilterMode >= 0 && texture.mipmapFilterMode <= kLinear);
+  require(texture.seamlessCubemap == 0 || t.cube);
+  require(texture.filterMode != kLinear || floats || (normalized && !large), Code::kInvalidFilterSetting);
+  require(!normalized || (!floats && !large), Code::kInvalidNormSetting);
+}
+}  // namespace
+
 isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
                         const cudaTextureDesc& texture, const cudaResourceViewDesc* view) {
   constexpr int kMipmapped = 1;
@@ -183,6 +208,7 @@ isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
   else
     set_geometry(device, resource, t);
   if (view != nullptr) apply(*view, t);
+  check_reads(t, texture);
   t.linear_filter = texture.filterMode == 1;
   t.normalized = texture.normalizedCoords != 0;
   t.normalized_float = texture.readMode == 1;
@@ -195,9 +221,28 @@ isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
   return t;
 }
 
+void check_texture_memory(const Device& device, const cudaResourceDesc& r) {
+  constexpr int kLinear = 2, kPitch2d = 3;
+  constexpr int kAlignment = 14, kPitchAlignment = 51, kMostWidth = 70, kMostHeight = 71, kMostPitch = 72;
+  if (r.resType != kLinear && r.resType != kPitch2d) return;
+  const auto value = [&](int attribute) {
+    return static_cast<size_t>(device_attribute(device.machine(), attribute).value_or(1));
+  };
+  const void* const memory = r.resType == kLinear ? r.res.linear.devPtr : r.res.pitch2D.devPtr;
+  require(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % value(kAlignment) == 0);
+  require(device.pointer_kind(memory).memory != PointerKind::Memory::kUnregistered);
+  if (r.resType == kLinear) return;
+  const auto& rows = r.res.pitch2D;
+  require(rows.pitchInBytes % value(kPitchAlignment) == 0 && rows.pitchInBytes <= value(kMostPitch));
+  require(rows.width <= value(kMostWidth) && rows.height <= value(kMostHeight));
+}
+
 isa::Texture surface_of(const Device& device, const cudaResourceDesc& resource) {
   constexpr int kArray = 0;
-  require(resource.resType == kArray);
+  constexpr int kMipmapped = 1, kLinear = 2, kPitch2d = 3;
+  require(resource.resType >= kArray && resource.resType <= kPitch2d);
+  require(resource.resType != kMipmapped);
+  if (resource.resType >= kLinear) throw Failure(Code::kInvalidChannelDescriptor);
   isa::Texture t;
   set_geometry(device, resource, t);
   t.surface = array_of(device, resource.res.array.array).data;

@@ -89,6 +89,8 @@ void refuse_if_unsafe() {
   require(!refused, Code::kStreamCaptureUnsupported);
 }
 
+bool is_captured(const Event& event) { return captures().events.contains(&event); }
+
 void forget_captured(const Event& event) { captures().events.erase(&event); }
 
 void end_capture(const Stream& stream) { captures().streams.erase(&stream); }
@@ -122,6 +124,12 @@ void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait) {
 void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
   Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.launch(r, stream);
+  try {
+    device.check_launch(r);
+  } catch (const Failure&) {
+    capture->sequence->invalidated = true;
+    throw;
+  }
   Node& node = captured(*capture, Node::Type::kKernel);
   const isa::KernelImage& image = r.kernel->image();
   node.function = function;
@@ -151,7 +159,7 @@ void submit_function(Device& device, std::function<void()> function, Stream& str
 
 void submit_record(Device& device, Event& event, Stream& stream, bool external) {
   Capture* capture = capture_of(device, stream);
-  require(capture != nullptr || !external);
+  require(capture != nullptr || !external, Code::kIllegalState);
   if (capture == nullptr) {
     captures().events.erase(&event);
     return device.record(event, stream);

@@ -8,16 +8,30 @@
 namespace gpusim::runtime::cudart {
 
 void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r) {
-  constexpr int kCooperative = 2, kClusterDimension = 4;
+  constexpr int kCooperative = 2, kSynchronization = 3, kClusterDimension = 4, kProgrammaticEvent = 7,
+                kCompletionEvent = 12, kDeviceUpdatableNode = 13, kUnknown = 15, kLast = 16;
+  require(count == 0 || attributes != nullptr);
   for (unsigned i = 0; i < count; ++i) {
     const cudaLaunchAttribute& a = attributes[i];
-    if (a.id == kCooperative) {
+    require(a.id >= 0 && a.id <= kLast && a.id != kUnknown);
+    require(a.id != kDeviceUpdatableNode, Code::kNotSupported);
+    if (a.id == kSynchronization) {
+      constexpr int kFirstPolicy = 1, kLastPolicy = 4;
+      int value = 0;
+      std::memcpy(&value, a.value, sizeof value);
+      require(value >= kFirstPolicy && value <= kLastPolicy);
+    } else if (a.id == kProgrammaticEvent || a.id == kCompletionEvent) {
+      const void* event = nullptr;
+      std::memcpy(&event, a.value, sizeof event);
+      require(event != nullptr, Code::kInvalidResourceHandle);
+    } else if (a.id == kCooperative) {
       int value = 0;
       std::memcpy(&value, a.value, sizeof value);
       r.cooperative = value != 0;
     } else if (a.id == kClusterDimension) {
-      r.cluster.emplace();
-      std::memcpy(&*r.cluster, a.value, sizeof *r.cluster);
+      Size3 size{0, 0, 0};
+      std::memcpy(&size, a.value, sizeof size);
+      if (size.x != 0 || size.y != 0 || size.z != 0) r.cluster = size;
     }
   }
 }
@@ -26,12 +40,14 @@ int active_clusters(Device& device, const LaunchRequest& r) {
   const Size3 c = Device::cluster_of(r, r.kernel->image()).value_or(Size3{});
   const uint64_t blocks = uint64_t{c.x} * c.y * c.z;
   require(blocks != 0 && blocks <= device.most_cluster_blocks(*r.kernel), Code::kInvalidClusterSize);
+  Device::check_cluster_size(r, r.kernel->image());
   return device.clusters_together(*r.kernel, r.block.x * r.block.y * r.block.z, r.dynamic_shared,
                                   static_cast<uint32_t>(blocks));
 }
 
 int largest_cluster(Device& device, const LaunchRequest& r) {
   const uint32_t threads = r.block.x * r.block.y * r.block.z;
+  Device::check_cluster_size(r, r.kernel->image());
   for (uint32_t blocks = device.most_cluster_blocks(*r.kernel); blocks > 1; --blocks)
     if (device.clusters_together(*r.kernel, threads, r.dynamic_shared, blocks) > 0)
       return static_cast<int>(blocks);
@@ -40,7 +56,7 @@ int largest_cluster(Device& device, const LaunchRequest& r) {
 
 void read_cluster_attributes(const Kernel& kernel, const isa::KernelImage& image, ClusterAttributes& a) {
   const bool fixed = image.cluster[0] != 0 || image.cluster[1] != 0 || image.cluster[2] != 0;
-  a.must_be_set = image.explicit_cluster && !fixed ? 1 : 0;
+  a.must_be_set = image.explicit_cluster ? 1 : 0;
   for (size_t d = 0; d < 3; ++d)
     a.required[d] = static_cast<int>(fixed ? std::max(image.cluster[d], 1u) : kernel.cluster[d]);
   a.policy = kernel.cluster_policy;

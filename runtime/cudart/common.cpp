@@ -22,6 +22,7 @@ cudaError_t returned(const Failure& failure) {
 
 Stream& stream_of(Device& device, cudaStream_t handle, Default null) {
   constexpr uintptr_t kLegacy = 1, kPerThread = 2;
+  device.check();
   const auto value = reinterpret_cast<uintptr_t>(handle);
   if (value == kPerThread || (value == 0 && null == Default::kThread)) return device.thread_stream();
   if (value == 0 || value == kLegacy) return device.legacy_stream();
@@ -31,6 +32,7 @@ Stream& stream_of(Device& device, cudaStream_t handle, Default null) {
 }
 
 Event& event_of(Device& device, cudaEvent_t handle) {
+  device.check();
   auto* const event = reinterpret_cast<Event*>(handle);
   require(device.is_event(event), Code::kInvalidResourceHandle);
   return *event;
@@ -86,7 +88,7 @@ Copy linear_copy(Device& device, void* to, const void* from, size_t bytes, cudaM
 Copy to_symbol(Device& device, const void* symbol, const void* from, size_t bytes, size_t offset,
                cudaMemcpyKind kind) {
   const Symbol s = symbol_of(device, symbol);
-  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(bytes == 0 || (offset <= s.bytes && bytes <= s.bytes - offset));
   require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
   return linear_copy(device, s.address + offset, from, bytes, kind);
 }
@@ -94,7 +96,7 @@ Copy to_symbol(Device& device, const void* symbol, const void* from, size_t byte
 Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, size_t offset,
                  cudaMemcpyKind kind) {
   const Symbol s = symbol_of(device, symbol);
-  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(bytes == 0 || (offset <= s.bytes && bytes <= s.bytes - offset));
   require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
   return linear_copy(device, to, s.address + offset, bytes, kind);
 }

@@ -11,7 +11,10 @@ namespace {
 
 Copy rows_copy(Device& device, void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                size_t height, cudaMemcpyKind kind) {
-  require(width <= to_pitch && width <= from_pitch, Code::kInvalidPitchValue);
+  // A single row may have no pitch.
+  const bool has_pitch = height > 1 || to_pitch != 0 || from_pitch != 0;
+  if (has_pitch && (width > to_pitch || width > from_pitch))
+    throw Failure(height > 1 ? Code::kInvalidPitchValue : Code::kInvalidValue);
   Copy c;
   c.to = static_cast<std::byte*>(to);
   c.from = static_cast<const std::byte*>(from);
@@ -96,12 +99,16 @@ Copy peer_copy(Device& device, void* to, int to_device, const void* from, int fr
 Copy to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
               size_t width, size_t height, cudaMemcpyKind kind) {
   const Array& a = array_of(device, array);
+  require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  require(height <= 1 || width <= pitch, Code::kInvalidPitchValue);
   return rows_copy(device, place(a, x, y, width, height), a.pitch, from, pitch_of_rows(pitch, width, height),
                    width, height, kind);
 }
 Copy from_array(Device& device, void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
                 size_t width, size_t height, cudaMemcpyKind kind) {
   const Array& a = array_of(device, array);
+  require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  require(height <= 1 || width <= pitch, Code::kInvalidPitchValue);
   return rows_copy(device, to, pitch_of_rows(pitch, width, height), place(a, x, y, width, height), a.pitch,
                    width, height, kind);
 }
@@ -207,7 +214,8 @@ Fill checked_fill(Device& device, void* to, size_t pitch, int value, size_t widt
   f.slice = pitch * (rows_of_slice == 0 ? height : rows_of_slice);
   f.value = static_cast<uint32_t>(value) & 0xff;
   if (f.bytes() == 0) return f;
-  require(height == 1 || width <= pitch, Code::kInvalidPitchValue);
+  require(height == 1 || width <= pitch);
+  require(depth == 1 || rows_of_slice == 0 || height <= rows_of_slice);
   check_reach(device, to, span_of_rows(width, height, depth, pitch, f.slice), true);
   return f;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "runtime/cudart/api.h"
 #include "runtime/device/attributes.h"
@@ -19,7 +20,7 @@ constexpr int kVersion = GPUSIM_CUDART == 11 ? 11080 : GPUSIM_CUDART == 12 ? 120
 static_assert(sizeof(cudaDeviceProp) == (GPUSIM_CUDART >= 13 ? 1008 : GPUSIM_CUDART == 12 ? 1032 : 728));
 
 void fill_properties(const Device& device, cudaDeviceProp& p) {
-  const auto get = [&device](int which) { return device_attribute(device.machine(), which); };
+  const auto get = [&device](int which) { return device_attribute(device.machine(), which).value_or(0); };
   p = {};
   std::snprintf(p.name, sizeof p.name, "%s", device.machine().gpu.name.c_str());
   std::memcpy(p.uuid.bytes, "gpusim", 6);
@@ -53,7 +54,22 @@ void fill_properties(const Device& device, cudaDeviceProp& p) {
   for (int i = 0; i < 3; ++i) p.maxTexture2DLayered[i] = get(27 + i);
   p.maxSurface1D = get(55);
   p.maxSurface2D[0] = get(56), p.maxSurface2D[1] = get(57);
+  for (int i = 0; i < 3; ++i) p.maxTexture3DAlt[i] = get(47 + i), p.maxSurface2DLayered[i] = get(63 + i);
+  p.maxTexture1DMipmap = get(77);
+  p.maxTexture2DMipmap[0] = get(73), p.maxTexture2DMipmap[1] = get(74);
+  p.maxTextureCubemapLayered[0] = get(53), p.maxTextureCubemapLayered[1] = get(54);
+  p.maxSurface1DLayered[0] = get(61), p.maxSurface1DLayered[1] = get(62);
+  p.maxSurfaceCubemap = get(66);
+  p.maxSurfaceCubemapLayered[0] = get(67), p.maxSurfaceCubemapLayered[1] = get(68);
   p.surfaceAlignment = 512;
+  p.ECCEnabled = get(32);
+#if GPUSIM_CUDART >= 12
+  p.hostRegisterReadOnlySupported = get(113);
+  p.gpuDirectRDMAFlushWritesOptions = static_cast<unsigned>(get(117));
+  p.gpuDirectRDMAWritesOrdering = get(118);
+#endif
+  p.persistingL2CacheMaxSize = get(108);
+  p.accessPolicyMaxWindowSize = get(109);
   p.concurrentKernels = get(31);
   p.pciBusID = 1;
   p.asyncEngineCount = get(40);
@@ -82,23 +98,37 @@ void fill_properties(const Device& device, cudaDeviceProp& p) {
 #endif
 }
 
+constexpr unsigned kMapHost = 8;
+struct Settings {
+  unsigned flags = kMapHost;
+  int cache = 0;
+};
+Settings& settings() {
+  static auto* const all = new Settings;
+  return *all;
+}
+
+/// At most one way of waiting, and what else there is (cudaDeviceSetDeviceFlags).
+bool are_device_flags(unsigned flags) {
+  constexpr unsigned kWays = 7, kResizeLocal = 16, kSyncMemory = 128;
+  const unsigned way = flags & kWays;
+  return (flags & ~(kWays | kMapHost | kResizeLocal | kSyncMemory)) == 0 && (way & (way - 1)) == 0;
+}
+
+/// Limits of what graphics programs share with a device, which is nothing here.
+constexpr int kGraphicsLimit = 8, kLastLimit = 9;
+bool is_limit(int limit) {
+  if (limit == kLastLimit) throw Failure(Code::kUnsupportedLimit);
+  return limit >= 0 && limit < kLastLimit;
+}
+
 }  // namespace
 
 // Errors
 
 GPUSIM_EXPORT cudaError_t cudaGetLastError() {
-  const int error = last_error;
-  last_error = 0;
-  // What a kernel has done wrong stays.
-  if (Device* device = existing_device()) {
-    try {
-      device->check();
-    } catch (const Failure& failure) {
-      last_error = static_cast<int>(failure.code());
-      return last_error;
-    }
-  }
-  return error;
+  // What a kernel has done wrong stays, but is the answer to other calls only.
+  return std::exchange(last_error, 0);
 }
 GPUSIM_EXPORT cudaError_t cudaPeekAtLastError() { return last_error; }
 GPUSIM_EXPORT const char* cudaGetErrorName(cudaError_t error) {
@@ -128,7 +158,16 @@ void note_call() { use_runtime(); }
 GPUSIM_EXPORT cudaError_t cudaSetDevice(int device) {
   return call([&](Device&) { require(device == 0, Code::kInvalidDevice); });
 }
-GPUSIM_EXPORT cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+GPUSIM_EXPORT cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
+  return call([&](Device&) {
+    constexpr unsigned kFlagsAreValid = 1;
+    require(device == 0, Code::kInvalidDevice);
+    require((flags & ~kFlagsAreValid) == 0);
+    if (flags != kFlagsAreValid) return;
+    require(are_device_flags(device_flags));
+    settings().flags = device_flags | kMapHost;
+  });
+}
 GPUSIM_EXPORT cudaError_t cudaSetValidDevices(int* devices, int count) {
   return call([&](Device&) {
     require(count == 0 || devices != nullptr);
@@ -144,11 +183,14 @@ GPUSIM_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wa
 GPUSIM_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   return call([&](Device&) {
     require(flags != nullptr);
-    *flags = 8;  // cudaDeviceMapHost
+    *flags = settings().flags;
   });
 }
 GPUSIM_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  return call([&](Device&) { require((flags & ~0xffu) == 0); });
+  return call([&](Device&) {
+    require(are_device_flags(flags));
+    settings().flags = flags | kMapHost;
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
   return call([&](Device& device) {
@@ -162,19 +204,19 @@ GPUSIM_EXPORT cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp* properties,
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, int which, int number) {
   return call([&](Device& device) {
-    require(value != nullptr && which > 0 && which < 200);
+    const std::optional<int> answer = device_attribute(device.machine(), which);
+    require(value != nullptr && answer.has_value());
     require(number == 0, Code::kInvalidDevice);
-    *value = device_attribute(device.machine(), which);
+    *value = *answer;
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* elements,
                                                                const cudaChannelFormatDesc* format,
                                                                int number) {
   return call([&](Device& device) {
-    constexpr int kMaxTexture1DLinear = 69;
     require(elements != nullptr && format != nullptr);
     require(number == 0, Code::kInvalidDevice);
-    *elements = static_cast<size_t>(device_attribute(device.machine(), kMaxTexture1DLinear));
+    *elements = linear_texture_width(device.machine(), channels(*format).bits());
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int number) {
@@ -186,7 +228,8 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int numb
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* number, const char* text) {
   return call([&](Device&) {
-    require(number != nullptr && text != nullptr && std::strcmp(text, kPciBusId) == 0);
+    require(number != nullptr && text != nullptr && is_pci_bus_id(text));
+    require(std::strcmp(text, kPciBusId) == 0, Code::kInvalidDevice);
     *number = 0;
   });
 }
@@ -270,13 +313,14 @@ GPUSIM_EXPORT cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 
 GPUSIM_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, int limit) {
   return call([&](Device& device) {
-    require(value != nullptr && limit >= 0 && limit < static_cast<int>(Device::kLimits));
-    *value = device.limit(static_cast<Device::Limit>(limit));
+    require(value != nullptr && is_limit(limit));
+    *value = limit == kGraphicsLimit ? 0 : device.limit(static_cast<Device::Limit>(limit));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
-    require(limit >= 0 && limit < static_cast<int>(Device::kLimits));
+    refuse_if_unsafe();
+    require(is_limit(limit));
     require(device.set_limit(static_cast<Device::Limit>(limit), value));
   });
 }
@@ -284,11 +328,14 @@ GPUSIM_EXPORT cudaError_t cudaDeviceSetLimit(int limit, size_t value) {
 GPUSIM_EXPORT cudaError_t cudaDeviceGetCacheConfig(int* config) {
   return call([&](Device&) {
     require(config != nullptr);
-    *config = 0;
+    *config = settings().cache;
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceSetCacheConfig(int config) {
-  return call([&](Device&) { require(config >= 0 && config <= 3); });
+  return call([&](Device&) {
+    require(config >= 0 && config <= 3);
+    settings().cache = config;
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(int* config) {
   return call([&](Device&) {
@@ -302,12 +349,13 @@ GPUSIM_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(int) {
 GPUSIM_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() {
   return call([](Device&) {});
 }
-/// For devices whose gpuDirectRDMAFlushWritesOptions say so, which this one's do not.
+/// For devices whose gpuDirectRDMAFlushWritesOptions say so. There are no writes of other devices.
 GPUSIM_EXPORT cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(int target, int scope) {
   constexpr int kCurrentDevice = 0, kToOwner = 100, kToAllDevices = 200;
-  return call([&](Device&) {
+  constexpr int kOptions = 117;
+  return call([&](Device& device) {
     require(target == kCurrentDevice && (scope == kToOwner || scope == kToAllDevices));
-    require(false, Code::kNotSupported);
+    require(device_attribute(device.machine(), kOptions) != 0, Code::kNotSupported);
   });
 }
 // Their names before CUDA 4
@@ -328,11 +376,13 @@ GPUSIM_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer
     *can = 0;
   });
 }
-GPUSIM_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return call([](Device&) { throw Failure(Code::kInvalidDevice); });
+GPUSIM_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return call(
+      [&](Device&) { throw Failure(peer == 0 ? Code::kPeerAccessUnsupported : Code::kInvalidDevice); });
 }
-GPUSIM_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int) {
-  return call([](Device&) { throw Failure(Code::kInvalidDevice); });
+GPUSIM_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return call(
+      [&](Device&) { throw Failure(peer == 0 ? Code::kPeerAccessNotEnabled : Code::kInvalidDevice); });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, int, int, int) {
   return call([&](Device&) {

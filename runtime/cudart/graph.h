@@ -183,6 +183,7 @@ struct Capture {
 Node& captured(Capture& capture, Node::Type type);
 /// The event is about to be destroyed.
 void forget_captured(const Event& event);
+[[nodiscard]] bool is_captured(const Event& event);
 /// The stream is captured no more; what was captured is lost.
 void end_capture(const Stream& stream);
 

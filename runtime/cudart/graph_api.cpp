@@ -43,6 +43,14 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
   });
 }
 
+/// An upload needs the stream that only cudaGraphInstantiateWithParams has.
+cudaError_t instantiate_without_upload(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                       unsigned long long flags) {
+  constexpr unsigned long long kUpload = 2;
+  if ((flags & kUpload) != 0) return returned(Failure(Code::kInvalidValue));
+  return instantiate(executable, graph, flags);
+}
+
 #if GPUSIM_CUDART >= 12
 cudaError_t instantiate_with(cudaGraphExec_t* executable, cudaGraph_t graph, InstantiateParameters* p) {
   // cudaGraphInstantiateResult
@@ -91,7 +99,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGr
 #if GPUSIM_CUDART >= 12
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                                unsigned long long flags) {
-  return instantiate(executable, graph, flags);
+  return instantiate_without_upload(executable, graph, flags);
 }
 #else
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
@@ -101,7 +109,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cuda
 #endif
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                                         unsigned long long flags) {
-  return instantiate(executable, graph, flags);
+  return instantiate_without_upload(executable, graph, flags);
 }
 #if GPUSIM_CUDART >= 12
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGraph_t graph,
@@ -267,7 +275,7 @@ void add_edges(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNo
   for (size_t i = 0; i < count; ++i) {
     require(from != nullptr && to != nullptr);
     auto *f = reinterpret_cast<Node*>(from[i]), *t = reinterpret_cast<Node*>(to[i]);
-    require(g.has(f) && g.has(t) && f != t);
+    require(g.has(f) && g.has(t) && f != t && std::ranges::find(t->after, f) == t->after.end());
     t->after.push_back(f);
   }
 }

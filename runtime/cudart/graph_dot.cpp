@@ -75,7 +75,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* 
     print(out, g, number);
     out << "}\n";
     out.flush();
-    require(static_cast<bool>(out));
+    require(static_cast<bool>(out), Code::kOperatingSystem);
   });
 }
 

@@ -25,17 +25,27 @@ void set_kernel(Device& device, Node& node, const void* function, Size3 grid, Si
 }
 
 void set_kernel(Device& device, Node& node, const cudaKernelNodeParams& p) {
+  LaunchRequest r;
+  r.kernel = &kernel_of(device, p.func);
+  r.grid = {p.gridDim.x, p.gridDim.y, p.gridDim.z}, r.block = {p.blockDim.x, p.blockDim.y, p.blockDim.z};
+  r.dynamic_shared = p.sharedMemBytes;
+  // An attribute of the node may say how large clusters are.
+  r.cluster = node.cluster;
+  if (!r.kernel->image().explicit_cluster || r.cluster) as_launch([&] { (void)device.check_launch(r); });
   set_kernel(device, node, p.func, {p.gridDim.x, p.gridDim.y, p.gridDim.z},
              {p.blockDim.x, p.blockDim.y, p.blockDim.z}, p.sharedMemBytes, p.kernelParams, p.extra);
 }
 
-void set_fill(Node& node, const cudaMemsetParams& p) {
+void set_fill(const Device& device, Node& node, const cudaMemsetParams& p) {
   require(p.dst != nullptr && (p.elementSize == 1 || p.elementSize == 2 || p.elementSize == 4));
+  require(p.width != 0 && p.height != 0 && reinterpret_cast<uintptr_t>(p.dst) % p.elementSize == 0);
+  require(p.height == 1 || (p.pitch % p.elementSize == 0 && p.pitch >= p.width * p.elementSize));
+  check_reach(device, p.dst, span_of_rows(p.width * p.elementSize, p.height, 1, p.pitch, 0), true);
   node.fill_parameters = p;
   Fill f;
   f.to = static_cast<std::byte*>(p.dst);
   f.width = p.width * p.elementSize;
-  f.height = std::max<uint64_t>(p.height, 1);
+  f.height = p.height;
   f.pitch = p.pitch == 0 ? f.width : p.pitch;
   f.slice = f.pitch * f.height;
   f.value = p.value;
@@ -98,7 +108,7 @@ void change_node(Device& device, Node& node, const cudaGraphNodeParams& p) {
     case Node::Type::kCopy:
       return set_copy(device, node, p.memcpy.copyParams);
     case Node::Type::kFill:
-      return set_fill(node, p.memset);
+      return set_fill(device, node, p.memset);
     case Node::Type::kHost:
       return set_host(node, p.host);
     case Node::Type::kWait:
@@ -221,6 +231,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGr
                                                    const cudaGraphNode_t* after, size_t count, void* to,
                                                    const void* from, size_t bytes, cudaMemcpyKind kind) {
   return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
+    require(bytes != 0);
     n.copy = linear_copy(device, to, from, bytes, kind);
   });
 }
@@ -292,15 +303,15 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphEx
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                  const cudaGraphNode_t* after, size_t count,
                                                  const cudaMemsetParams* p) {
-  return add_node(node, graph, after, count, Node::Type::kFill, [&](Device&, Graph&, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kFill, [&](Device& device, Graph&, Node& n) {
     require(p != nullptr);
-    set_fill(n, *p);
+    set_fill(device, n, *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require(p != nullptr);
-    set_fill(of_type(node_of(node), Node::Type::kFill), *p);
+    set_fill(device, of_type(node_of(node), Node::Type::kFill), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* p) {
@@ -315,7 +326,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t execu
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    set_fill(of_type(node_in(executable_of(executable), node), Node::Type::kFill), *p);
+    set_fill(device, of_type(node_in(executable_of(executable), node), Node::Type::kFill), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -360,14 +371,18 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cuda
 GPUSIM_EXPORT cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                       const cudaGraphNode_t* after, size_t count,
                                                       cudaEvent_t event) {
-  return add_node(node, graph, after, count, Node::Type::kRecord,
-                  [&](Device& device, Graph&, Node& n) { n.event = &event_of(device, event); });
+  return add_node(node, graph, after, count, Node::Type::kRecord, [&](Device& device, Graph&, Node& n) {
+    require(event != nullptr);
+    n.event = &event_of(device, event);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                     const cudaGraphNode_t* after, size_t count,
                                                     cudaEvent_t event) {
-  return add_node(node, graph, after, count, Node::Type::kWait,
-                  [&](Device& device, Graph&, Node& n) { n.event = &event_of(device, event); });
+  return add_node(node, graph, after, count, Node::Type::kWait, [&](Device& device, Graph&, Node& n) {
+    require(event != nullptr);
+    n.event = &event_of(device, event);
+  });
 }
 namespace {
 cudaError_t get_event(cudaGraphNode_t node, cudaEvent_t* event, Node::Type type) {

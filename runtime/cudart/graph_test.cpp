@@ -261,7 +261,7 @@ TEST_F(Cudart, ExternalEventsAreNodesOfACapturedGraph) {
   ASSERT_EQ(cudaEventCreate(&before), 0);
   ASSERT_EQ(cudaEventCreate(&after), 0);
   constexpr unsigned kExternal = 1;
-  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaEventRecordWithFlags(before, stream, kExternal), error(Code::kIllegalState));
   EXPECT_EQ(cudaEventRecordWithFlags(before, stream, 2), error(Code::kInvalidValue));
   float* const y = device_floats({1});
   ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
@@ -485,7 +485,7 @@ TEST_F(Cudart, GraphsAreInstantiatedPrintedAndKeepObjects) {
   EXPECT_NE(dot.find("count\\ngrid 3,1,1"), std::string::npos) << dot;
   EXPECT_NE(dot.find("\"graph_0_node_0\" -> \"graph_0_node_1\""), std::string::npos) << dot;
   std::filesystem::remove(file);
-  EXPECT_EQ(cudaGraphDebugDotPrint(graph, "/no/such/folder/graph.dot", 0), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaGraphDebugDotPrint(graph, "/no/such/folder/graph.dot", 0), error(Code::kOperatingSystem));
   // An object lives as long as the program, a graph or an executable graph refers to it.
   static int destroyed;
   destroyed = 0;

@@ -233,7 +233,7 @@ TEST_F(Ipc, PoolsAreSharedIfTheyWereMadeForIt) {
   cudaMemLocation here{1, 0}, elsewhere{1, 5};
   ASSERT_EQ(cudaMemPoolGetAccess(&access, shared, &here), 0);
   EXPECT_EQ(access, 3);
-  EXPECT_EQ(cudaMemPoolGetAccess(&access, shared, &elsewhere), static_cast<int>(Code::kInvalidDevice));
+  EXPECT_EQ(cudaMemPoolGetAccess(&access, shared, &elsewhere), kInvalidValue);
   cudaMemPool_t imported = nullptr;
   const int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(cudaMemPoolImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t{other}), 1, 0),

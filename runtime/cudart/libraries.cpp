@@ -1,6 +1,7 @@
 #include "runtime/cudart/libraries.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -102,19 +103,40 @@ void write_logs(const JitOptions& options, const std::string& errors) {
   }
 }
 
+/// Which error a text is that cannot be compiled: none of PTX, one of a version that is not known, or a wrong
+/// one (as an H100 with driver 580.159 tells them apart).
+Code code_of_text(std::string_view text) {
+  constexpr std::string_view kVersion = ".version", kSpace = " \t\r\n";
+  constexpr int kNewestMajor = 9;
+  while (!text.empty()) {
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    const bool line = text.starts_with("//"), block = text.starts_with("/*");
+    if (!line && !block) break;
+    const size_t end = text.find(line ? "\n" : "*/");
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + (line ? 1 : 2));
+  }
+  if (!text.starts_with(kVersion)) return Code::kInvalidKernelImage;
+  const int major = std::atoi(std::string(text.substr(kVersion.size(), 16)).c_str());
+  return major > kNewestMajor ? Code::kUnsupportedPtxVersion : Code::kInvalidPtx;
+}
+
 cudaError_t load(Module** module, const void* image, std::optional<size_t> known, const std::string& name,
-                 const JitOptions& options) {
+                 const JitOptions& options, bool lazy) {
   std::string errors;
   const cudaError_t result = call([&](Device& device) {
     require(module != nullptr && image != nullptr);
+    device.check();
     require(options.count == 0 || (options.names != nullptr && options.values != nullptr));
     try {
-      Module& made = device.add_module(texts_of(device, image, known, name));
+      std::vector<Module::Text> texts = texts_of(device, image, known, name);
+      const std::string first = texts.front().ptx;
+      Module& made = device.add_module(std::move(texts));
       try {
-        made.load();
-      } catch (...) {
+        if (!lazy) made.load();
+      } catch (const Failure& failure) {
         device.remove_module(made);
-        throw;
+        if (failure.code() != Code::kInvalidPtx) throw;
+        throw Failure(code_of_text(first), failure.what(), failure.told());
       }
       modules().insert(&made);
       *module = &made;
@@ -132,9 +154,9 @@ cudaError_t load(Module** module, const void* image, std::optional<size_t> known
 
 }  // namespace
 
-cudaError_t load_image(Module** module, const void* image, const std::string& name,
-                       const JitOptions& options) {
-  return load(module, image, std::nullopt, name, options);
+cudaError_t load_image(Module** module, const void* image, const std::string& name, const JitOptions& options,
+                       bool lazy) {
+  return load(module, image, std::nullopt, name, options, lazy);
 }
 
 cudaError_t load_image_file(Module** module, const char* file, const JitOptions& options) {
@@ -142,7 +164,7 @@ cudaError_t load_image_file(Module** module, const char* file, const JitOptions&
   std::ifstream in(file, std::ios::binary);
   if (!in) return returned(Failure(Code::kFileNotFound));
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  return load(module, bytes.c_str(), bytes.size(), file, options);
+  return load(module, bytes.c_str(), bytes.size(), file, options, false);
 }
 
 void unload(Device& device, Module* module) {

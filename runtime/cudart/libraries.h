@@ -24,8 +24,9 @@ struct JitOptions {
                                                  std::optional<size_t> known, const std::string& name);
 /// Several texts as one image, which is text as well.
 [[nodiscard]] std::string linked_image(const std::vector<Module::Text>& texts);
+/// `lazy`: what is wrong with the text is told when something of it is asked for.
 [[nodiscard]] cudaError_t load_image(Module** module, const void* image, const std::string& name,
-                                     const JitOptions& options = {});
+                                     const JitOptions& options = {}, bool lazy = false);
 [[nodiscard]] cudaError_t load_image_file(Module** module, const char* file, const JitOptions& options = {});
 void unload(Device& device, Module* module);
 /// Throws Failure (kInvalidResourceHandle) for what is no handle.

@@ -22,7 +22,7 @@ GPUSIM_EXPORT cudaError_t cudaLibraryLoadData(Module** library, const void* code
                                               void**, unsigned count) {
   const cudaError_t result = call([&](Device&) { check_options(options, count, false); });
   if (result != 0) return result;
-  return load_image(library, code, "library", {jit_options, jit_values, jit_count});
+  return load_image(library, code, "library", {jit_options, jit_values, jit_count}, jit_count == 0);
 }
 GPUSIM_EXPORT cudaError_t cudaLibraryLoadFromFile(Module** library, const char* file, const int* jit_options,
                                                   void** jit_values, unsigned jit_count, const int* options,

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "runtime/cudart/api.h"
+#include "runtime/device/attributes.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -11,6 +12,15 @@ namespace {
 constexpr uint64_t kPitchAlignment = 512;
 uint64_t pitch_of(uint64_t width) {
   return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
+
+/// Of so many rows, or more than any device has.
+uint64_t rows_bytes(uint64_t pitch, uint64_t height, uint64_t depth) {
+  uint64_t slice = 0, bytes = 0;
+  const bool fits =
+      !__builtin_mul_overflow(pitch, height, &slice) && !__builtin_mul_overflow(slice, depth, &bytes);
+  require(fits, Code::kMemoryAllocation);
+  return bytes;
 }
 
 cudaError_t allocate(void** pointer, size_t bytes) {
@@ -31,28 +41,75 @@ cudaError_t allocate_host(void** pointer, size_t bytes, unsigned flags) {
   });
 }
 
+/// One, two or four channels of the same bits, as textures read them. Numbers of kinds from 5 on are of
+/// formats that say all themselves.
+bool is_texel(const cudaChannelFormatDesc& f) {
+  constexpr int kFloat = 2, kNone = 3, kFirstWholeFormat = 5;
+  if (f.f >= kFirstWholeFormat) return f.x > 0;
+  const bool pairs = f.y == 0 || f.y == f.x, fours = f.z == f.w && (f.z == 0 || (f.z == f.x && f.y == f.x));
+  const bool bits = f.x == 16 || f.x == 32 || (f.x == 8 && f.f != kFloat);
+  return f.f >= 0 && f.f < kNone && bits && pairs && fours;
+}
+
 void allocate_array(Device& device, cudaArray_t* handle, const cudaChannelFormatDesc* format,
                     cudaExtent extent, unsigned flags) {
   require(handle != nullptr);
-  *handle = reinterpret_cast<cudaArray_t>(&device.add_array(checked_shape(format, extent, flags)));
+  *handle = reinterpret_cast<cudaArray_t>(&device.add_array(checked_shape(device, format, extent, flags)));
 }
 
 }  // namespace
 
-ArrayShape checked_shape(const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags) {
+ArrayShape checked_shape(const Device& device, const cudaChannelFormatDesc* format, cudaExtent extent,
+                         unsigned flags) {
   require(format != nullptr);
   refuse_if_unsafe();
-  const int bits = format->x + format->y + format->z + format->w;
-  require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
-  return {channels(*format), {extent.width, extent.height, extent.depth}, flags};
+  device.check();
+  require(is_texel(*format), Code::kInvalidChannelDescriptor);
+  const ArrayShape shape{channels(*format), {extent.width, extent.height, extent.depth}, flags};
+  check_extent(device, shape);
+  return shape;
+}
+
+void check_extent(const Device& device, const ArrayShape& shape) {
+  constexpr unsigned kGather = 8, kDepth = 16, kColour = 32, kFlags = 0x1ff;
+  const unsigned flags = shape.flags;
+  require((flags & (kDepth | kColour)) == 0 && (flags & ~kFlags) == 0);
+  const auto& e = shape.extent;
+  // Attributes of the device that limit each dimension.
+  struct Limits {
+    int width = 0, height = 0, depth = 0;
+  } limits;
+  const bool layered = (flags & Array::kLayered) != 0, cube = (flags & Array::kCubemap) != 0;
+  require(e.width != 0 && (!layered || e.depth != 0));
+  if (cube) {
+    constexpr uint64_t kFaces = 6;
+    require(e.width == e.height && e.depth != 0 && (layered ? e.depth % kFaces == 0 : e.depth == kFaces));
+    limits = layered ? Limits{53, 53, 54} : Limits{52, 52, 0};
+  } else if (layered) {
+    limits = e.height == 0 ? Limits{42, 0, 43} : Limits{27, 28, 29};
+  } else if (e.depth != 0) {
+    require(e.height != 0);
+    limits = {24, 25, 0};
+  } else {
+    limits = e.height == 0 ? Limits{21, 0, 0} : Limits{22, 23, 0};
+  }
+  if ((flags & kGather) != 0) {
+    require(e.height != 0 && e.depth == 0);
+    limits = {45, 46, 0};
+  }
+  const auto within = [&](uint64_t size, int attribute) {
+    return attribute == 0 ||
+           size <= static_cast<uint64_t>(device_attribute(device.machine(), attribute).value_or(0));
+  };
+  require(within(e.width, limits.width) && within(e.height, limits.height) && within(e.depth, limits.depth));
 }
 
 GPUSIM_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes); }
 GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
   return call([&](Device& device) {
     device.check();
-    if (pointer == nullptr) return;
     refuse_if_unsafe();
+    if (pointer == nullptr) return;
     if (free_memory_of_graphs(device, pointer) || free_imported(device, pointer)) return;
     device.synchronize();
     require(device.release(pointer));
@@ -64,25 +121,26 @@ GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t 
   return call([&](Device& device) {
     require(pointer != nullptr && pitch != nullptr);
     refuse_if_unsafe();
-    *pitch = pitch_of(width);
-    *pointer = width == 0 || height == 0 ? nullptr : device.allocate(*pitch * height);
+    *pitch = height == 0 ? 0 : pitch_of(width);
+    *pointer = *pitch == 0 ? nullptr : device.allocate(rows_bytes(*pitch, height, 1));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
   return call([&](Device& device) {
     require(p != nullptr);
     refuse_if_unsafe();
-    const uint64_t pitch = pitch_of(extent.width);
-    const uint64_t bytes = pitch * extent.height * extent.depth;
-    *p = {bytes == 0 ? nullptr : device.allocate(bytes), pitch, extent.width, extent.height};
+    const bool empty = extent.height == 0 || extent.depth == 0;
+    const uint64_t pitch = empty ? 0 : pitch_of(extent.width);
+    *p = {pitch == 0 ? nullptr : device.allocate(rows_bytes(pitch, extent.height, extent.depth)), pitch,
+          extent.width, extent.height};
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
-    require(pointer != nullptr && bytes != 0 && (flags == 1 || flags == 2));
+    require(pointer != nullptr && (flags == 1 || flags == 2));
     refuse_if_unsafe();
     device.check();
-    *pointer = device.allocate_managed(bytes);
+    *pointer = bytes == 0 ? nullptr : device.allocate_managed(bytes);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
@@ -93,15 +151,19 @@ GPUSIM_EXPORT cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned f
 }
 GPUSIM_EXPORT cudaError_t cudaFreeHost(void* pointer) {
   return call([&](Device& device) {
-    if (pointer == nullptr) return;
     refuse_if_unsafe();
+    if (pointer == nullptr) return;
     device.synchronize();
     require(device.release_host(pointer));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
+    constexpr unsigned kIoMemory = 4, kFlags = 15;
     refuse_if_unsafe();
+    // Memory of other devices, which there are none of, is no host memory; nor is the device's.
+    require((flags & ~kFlags) == 0 && (flags & kIoMemory) == 0);
+    require(device.pointer_kind(pointer).memory != PointerKind::Memory::kDevice);
     device.register_host(pointer, bytes, flags);
   });
 }
@@ -125,14 +187,16 @@ GPUSIM_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
     require(flags != nullptr);
     const PointerKind kind = device.pointer_kind(host);
     require(kind.memory == PointerKind::Memory::kHost);
-    *flags = kind.flags;
+    // With unified addressing all of it is mapped.
+    constexpr unsigned kMapped = 2;
+    *flags = kind.flags | kMapped;
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return call([&](Device& device) {
-    require(free != nullptr && total != nullptr);
-    *free = device.free_bytes();
-    *total = device.total_bytes();
+    device.check();
+    if (free != nullptr) *free = device.free_bytes();
+    if (total != nullptr) *total = device.total_bytes();
   });
 }
 GPUSIM_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void* pointer) {
@@ -206,6 +270,7 @@ cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation 
   });
 }
 void prefetch(const Device& device, const void* pointer, size_t bytes, cudaMemLocation where) {
+  require(where.type != kOnDevice || where.id == 0, Code::kInvalidDevice);
   advice()[managed_at(device, pointer, bytes)].prefetched = where;
 }
 cudaError_t prefetch(const void* pointer, size_t bytes, cudaMemLocation where, cudaStream_t stream,
@@ -324,10 +389,16 @@ GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, c
   return prefetch(p, bytes, where, stream, Default::kLegacy);
 }
 #endif
-GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t, unsigned) {
+GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes,
+                                                   unsigned flags) {
   return call([&](Device& device) {
-    (void)stream_of(device, stream);
-    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+    constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
+    const Stream& s = stream_of(device, stream);
+    refuse_while_capturing(device, s);
+    require(flags == kGlobal || flags == kHost || flags == kSingle);
+    const PointerKind kind = device.pointer_kind(pointer);
+    require(kind.memory == PointerKind::Memory::kManaged && (bytes == 0 || bytes == kind.bytes));
+    require(flags != kSingle || &s != &device.legacy_stream());
   });
 }
 
@@ -355,6 +426,28 @@ GPUSIM_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaEx
     if (extent != nullptr) *extent = {a.extent.width, a.extent.height, a.extent.depth};
     if (flags != nullptr) *flags = a.flags;
   });
+}
+// What arrays of sparse or deferred memory have, and those of several planes.
+namespace {
+cudaError_t ask_special_array(const void* answer, cudaArray_t array, unsigned flag) {
+  return call([&](Device& device) {
+    const Array& a = array_of(device, array);
+    require(answer != nullptr && (a.flags & flag) != 0);
+    throw Failure(Code::kNotSupported, "arrays for sparse or deferred memory");
+  });
+}
+}  // namespace
+GPUSIM_EXPORT cudaError_t cudaArrayGetMemoryRequirements(void* answer, cudaArray_t array, int device) {
+  constexpr unsigned kDeferred = 0x80;
+  if (device != 0) return returned(Failure(Code::kInvalidDevice));
+  return ask_special_array(answer, array, kDeferred);
+}
+GPUSIM_EXPORT cudaError_t cudaArrayGetSparseProperties(void* answer, cudaArray_t array) {
+  constexpr unsigned kSparse = 0x40;
+  return ask_special_array(answer, array, kSparse);
+}
+GPUSIM_EXPORT cudaError_t cudaArrayGetPlane(cudaArray_t* plane, cudaArray_t array, unsigned) {
+  return ask_special_array(plane, array, 0);
 }
 GPUSIM_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
   return call([&](Device& device) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "runtime/device/attributes.h"
+
 namespace gpusim::runtime::cudart {
 
 namespace {
@@ -25,14 +27,21 @@ void remove(Device& device, const MipmappedArray& mipmapped) {
 
 void add_mipmapped_array(Device& device, cudaMipmappedArray_t* handle, const ArrayShape& shape,
                          unsigned levels) {
-  require(handle != nullptr && levels != 0);
+  require(handle != nullptr);
+  constexpr int kMostOfOneDimension = 77, kMostWidth = 73, kMostHeight = 74;
   const bool layered = (shape.flags & (ArrayShape::kLayered | ArrayShape::kCubemap)) != 0;
   const auto& extent = shape.extent;
+  const auto within = [&](uint64_t size, int attribute) {
+    const int most = device_attribute(device.machine(), attribute).value_or(0);
+    return most == 0 || size <= static_cast<uint64_t>(most);
+  };
+  require(extent.height == 0 ? within(extent.width, kMostOfOneDimension)
+                             : within(extent.width, kMostWidth) && within(extent.height, kMostHeight));
   const uint64_t largest = std::max({extent.width, extent.height, layered ? 0 : extent.depth});
   const unsigned most = static_cast<unsigned>(std::bit_width(largest));
   auto made = std::make_unique<MipmappedArray>();
   try {
-    for (unsigned level = 0; level < std::min(levels, most); ++level) {
+    for (unsigned level = 0; level < std::clamp(levels, 1u, most); ++level) {
       ArrayShape of_level = shape;
       of_level.extent = {halved(extent.width, level), halved(extent.height, level),
                          layered ? extent.depth : halved(extent.depth, level)};
@@ -57,7 +66,7 @@ GPUSIM_EXPORT cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* handle,
                                                    const cudaChannelFormatDesc* format, cudaExtent extent,
                                                    unsigned levels, unsigned flags) {
   return call([&](Device& device) {
-    add_mipmapped_array(device, handle, checked_shape(format, extent, flags), levels);
+    add_mipmapped_array(device, handle, checked_shape(device, format, extent, flags), levels);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* array, cudaMipmappedArray_t handle,

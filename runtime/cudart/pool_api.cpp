@@ -14,8 +14,11 @@ namespace gpusim::runtime::cudart {
 namespace {
 
 constexpr int kPosixFile = 1;  // of cudaMemAllocationHandleType
+// cudaMemLocationType and cudaMemAccessFlags
+constexpr int kPoolLocation = 1, kPoolNoAccess = 0, kPoolAccess = 3;
 
 struct Pool {
+  uint64_t most = 0;  ///< bytes that it may have; 0: no limit of its own
   uint64_t release_threshold = 0;
   int reuse[3] = {1, 1, 1};  ///< attributes that change nothing
   // Memory is given back as soon as it is freed, so that what is reserved is what is used.
@@ -35,6 +38,7 @@ struct Pools {
   std::map<const void*, Piece> pieces;  ///< what is allocated from pools
 
   std::byte* allocate(Device& device, Pool& pool, uint64_t bytes) {
+    require(pool.most == 0 || bytes <= pool.most - pool.used, Code::kMemoryAllocation);
     std::byte* const memory = device.allocate(bytes);
     pieces[memory] = {&pool, bytes};
     pool.used += bytes;
@@ -62,6 +66,11 @@ std::set<const void*>& imported_memory() {
 constexpr char kPoolMark[] = "gpusim memory pool";
 
 }  // namespace
+
+cudaMemPool_t pool_at(const void* memory) {
+  const auto at = pools().pieces.find(memory);
+  return at == pools().pieces.end() ? nullptr : reinterpret_cast<cudaMemPool_t>(at->second.pool);
+}
 
 void forget_piece_of_pool(const void* memory) {
   const auto at = pools().pieces.find(memory);
@@ -188,8 +197,12 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
     require(pool != nullptr && properties != nullptr);
     if (properties->handleTypes != 0 && properties->handleTypes != kPosixFile)
       throw Failure(Code::kNotSupported, "memory pools are shared by file descriptors only");
+    constexpr int kPinned = 1;
+    require(properties->allocType == kPinned && properties->location.type == kPoolLocation &&
+            properties->location.id == 0);
     auto* const made = new Pool;
     made->handle_types = properties->handleTypes;
+    made->most = properties->maxSize;
     pools().all.insert(made);
     *pool = reinterpret_cast<cudaMemPool_t>(made);
   });
@@ -208,16 +221,24 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
 GPUSIM_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
   return call([&](Device&) { (void)pool_of(pool); });
 }
-GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const void*, size_t) {
-  return call([&](Device&) { (void)pool_of(pool); });
+GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access,
+                                               size_t count) {
+  return call([&](Device&) {
+    (void)pool_of(pool);
+    require(access != nullptr || count == 0);
+    // The device that has the memory reads and writes it, whoever says what.
+    for (size_t i = 0; i < count; ++i) {
+      require(access[i].location.type == kPoolLocation);
+      require(access[i].location.id == 0 && access[i].flags != kPoolNoAccess, Code::kInvalidDevice);
+      require(access[i].flags == kPoolAccess, Code::kNotSupported);
+    }
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaMemPoolGetAccess(int* access, cudaMemPool_t pool, cudaMemLocation* location) {
   return call([&](Device&) {
-    constexpr int kOnDevice = 1, kReadAndWrite = 3;
     (void)pool_of(pool);
-    require(access != nullptr && location != nullptr && location->type == kOnDevice);
-    require(location->id == 0, Code::kInvalidDevice);
-    *access = kReadAndWrite;
+    require(access != nullptr && location != nullptr && location->type == kPoolLocation && location->id == 0);
+    *access = kPoolAccess;
   });
 }
 
@@ -295,6 +316,8 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* po
 GPUSIM_EXPORT cudaError_t cudaMemPoolExportPointer(cudaMemPoolPtrExportData* data, void* pointer) {
   return call([&](Device& device) {
     require(data != nullptr);
+    const auto piece = pools().pieces.find(pointer);
+    require(piece != pools().pieces.end() && piece->second.pool->handle_types != 0);
     put_handle(data, device.sharing().share_memory(pointer));
   });
 }

@@ -133,7 +133,7 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
   return call([&](Device& device) {
     LaunchRequest r = request_of(kernel_of(device, function), grid, block, shared, arguments);
     r.cooperative = cooperative;
-    submit_launch(device, r, stream_of(device, stream, null), function);
+    as_launch([&] { submit_launch(device, r, stream_of(device, stream, null), function); });
   });
 }
 
@@ -144,13 +144,14 @@ cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, vo
     LaunchRequest r = request_of(kernel_of(device, function), config->gridDim, config->blockDim,
                                  config->dynamicSmemBytes, arguments);
     read_launch_attributes(config->attrs, config->numAttrs, r);
-    submit_launch(device, r, stream_of(device, config->stream, null), function);
+    as_launch([&] { submit_launch(device, r, stream_of(device, config->stream, null), function); });
   });
 }
 
 }  // namespace
 
 Kernel& kernel_of(Device& device, const void* function) {
+  device.check();
   Registry& r = registry();
   std::pair<Program*, std::string> found{nullptr, ""};
   {
@@ -161,7 +162,9 @@ Kernel& kernel_of(Device& device, const void* function) {
   if (found.first == nullptr) {
     // The handle of cudaGetFuncBySymbol(), or one that the driver library has given.
     Kernel* const kernel = device.kernel_at(function);
-    require(kernel != nullptr, Code::kInvalidDeviceFunction);
+    constexpr Code kUnknownHandle =
+        GPUSIM_CUDART >= 13 ? Code::kInvalidResourceHandle : Code::kInvalidDeviceFunction;
+    require(kernel != nullptr, function == nullptr ? Code::kInvalidDeviceFunction : kUnknownHandle);
     return *kernel;
   }
   return device.kernel(module_of(device, *found.first), found.second);
@@ -179,6 +182,7 @@ Symbol symbol_of(Device& device, const void* variable) {
     const auto at = r.variables.find(variable);
     if (at != r.variables.end()) found = at->second;
   }
+  device.check();
   require(found.program != nullptr, Code::kInvalidSymbol);
   const auto global = module_of(device, *found.program).global(found.name);
   require(global.has_value(), Code::kInvalidSymbol);
@@ -283,7 +287,12 @@ GPUSIM_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* functi
 GPUSIM_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
   return call([&](Device& device) {
     require(function != nullptr);
-    *function = reinterpret_cast<cudaFunction_t>(&kernel_of(device, symbol));
+    try {
+      *function = reinterpret_cast<cudaFunction_t>(&kernel_of(device, symbol));
+    } catch (const Failure& failure) {
+      require(failure.code() != Code::kInvalidResourceHandle, Code::kInvalidDeviceFunction);
+      throw;
+    }
   });
 }
 
@@ -316,6 +325,7 @@ GPUSIM_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, const voi
     const int capability = static_cast<int>(device.machine().gpu.compute_capability);
     *a = {};
     a->sharedSizeBytes = image.static_shared_bytes;
+    a->constSizeBytes = kernel.module().constant_bytes();
     a->localSizeBytes = image.local_bytes;
     a->maxThreadsPerBlock = device.most_threads(kernel);
     a->numRegs = static_cast<int>(image.registers);
@@ -341,10 +351,7 @@ GPUSIM_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, int attribu
     Kernel& kernel = kernel_of(device, function);
     constexpr int kMaxDynamicShared = 8, kCarveout = 9;
     if (attribute == kMaxDynamicShared) {
-      const int64_t most =
-          int64_t{device.machine().shared.bytes} - int64_t{kernel.image().static_shared_bytes};
-      require(value >= 0 && value <= most);
-      kernel.max_dynamic_shared = static_cast<uint32_t>(value);
+      require(device.set_max_dynamic_shared(kernel, value));
     } else if (attribute == kCarveout) {
       require(value >= -1 && value <= 100);
       kernel.carveout = value;
@@ -411,7 +418,9 @@ GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blo
   return occupancy(blocks, function, threads, dynamic_shared);
 }
 GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, const void* function, int threads, size_t dynamic_shared, unsigned) {
+    int* blocks, const void* function, int threads, size_t dynamic_shared, unsigned flags) {
+  constexpr unsigned kDisableCachingOverride = 1;
+  if (flags > kDisableCachingOverride) return returned(Failure(Code::kInvalidValue));
   return occupancy(blocks, function, threads, dynamic_shared);
 }
 GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,

@@ -13,6 +13,7 @@ constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
   return call([&](Device& device) {
     require(stream != nullptr && (flags & ~kNonBlocking) == 0);
+    *stream = nullptr;
     device.check();
     priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
     *stream = reinterpret_cast<cudaStream_t>(&device.add_stream(flags != kNonBlocking, priority, flags));
@@ -23,6 +24,7 @@ cudaError_t synchronize(cudaStream_t stream, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
     refuse_while_capturing(device, s);
+    refuse_if_unsafe();
     device.synchronize(s);
   });
 }
@@ -84,8 +86,10 @@ GPUSIM_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, uns
 }
 GPUSIM_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return call([&](Device& device) {
+    // Not a default stream, of the process or of a thread.
+    constexpr uintptr_t kOfThread = 2;
+    require(reinterpret_cast<uintptr_t>(stream) > kOfThread, Code::kInvalidResourceHandle);
     Stream& s = stream_of(device, stream);
-    require(&s != &device.legacy_stream(), Code::kInvalidResourceHandle);
     end_capture(s);
     device.remove_stream(&s);
   });
@@ -179,7 +183,9 @@ GPUSIM_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
 GPUSIM_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   return call([&](Device& device) {
     require(milliseconds != nullptr);
-    *milliseconds = static_cast<float>(device.milliseconds(event_of(device, from), event_of(device, to)));
+    Event &begin = event_of(device, from), &end = event_of(device, to);
+    require(!is_captured(begin) && !is_captured(end), Code::kCapturedEvent);
+    *milliseconds = static_cast<float>(device.milliseconds(begin, end));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {

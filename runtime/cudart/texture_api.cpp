@@ -25,7 +25,9 @@ GPUSIM_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                   const cudaTextureDesc* texture,
                                                   const cudaResourceViewDesc* view) {
   return call([&](Device& device) {
-    require(object != nullptr && resource != nullptr && texture != nullptr);
+    require(object != nullptr && resource != nullptr);
+    require(texture != nullptr, Code::kInvalidResourceHandle);
+    check_texture_memory(device, *resource);
     *object = device.add_texture(texture_of(device, *resource, *texture, view));
     objects()[*object] = {*resource, *texture,
                           view == nullptr ? std::nullopt : std::optional<cudaResourceViewDesc>(*view)};
@@ -34,9 +36,8 @@ GPUSIM_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
 
 GPUSIM_EXPORT cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {
   return call([&](Device& device) {
-    if (object == 0) return;
-    device.remove_texture(object);
-    objects().erase(object);
+    // One that is gone already is no error (as an H100 with driver 580.159 answers).
+    if (objects().erase(object) != 0) device.remove_texture(object);
   });
 }
 
@@ -60,8 +61,8 @@ GPUSIM_EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewD
                                                                cudaTextureObject_t object) {
   return call([&](Device&) {
     const auto at = objects().find(object);
-    require(view != nullptr && at != objects().end() && at->second.view.has_value());
-    *view = *at->second.view;
+    require(view != nullptr && at != objects().end());
+    *view = at->second.view.value_or(cudaResourceViewDesc{});
   });
 }
 

@@ -134,7 +134,7 @@ uint64_t Device::Children::carry_out(RuntimeFunction function, const Caller& c) 
       return 0;
     case F::kDeviceGetAttribute:
       if (c.argument(2) != kFirstDevice) throw Failure(Code::kInvalidDevice);
-      c.give<int>(0, device_attribute(device_.machine(), static_cast<int>(c.argument(1))));
+      c.give<int>(0, device_attribute(device_.machine(), static_cast<int>(c.argument(1))).value_or(0));
       return 0;
     case F::kDeviceGetLimit:
       c.give<uint64_t>(0, device_.limit(static_cast<Limit>(c.argument(1))));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "components/launch/occupancy_limits.h"
+#include "runtime/device/attributes.h"
 #include "runtime/device/children.h"
 #include "runtime/device/export.h"
 #include "runtime/device/view.h"
@@ -25,6 +26,9 @@ namespace {
 /// What a block may have of dynamic shared memory unless the program asks for more (CUDA programming guide,
 /// technical specifications: more than 48 KB "requires an explicit opt-in").
 constexpr uint64_t kSharedWithoutOptIn = 48 * 1024;
+
+/// Where memory begins: textures may be of all of it (Facts::kTextureAlignment).
+constexpr uint64_t kMemoryAlign = 512;
 
 comp::SimulationOptions simulation_options(const DeviceOptions& o) {
   comp::SimulationOptions s;
@@ -84,6 +88,9 @@ Device::Device(DeviceOptions options)
   services_.set_runtime(
       [this](auto&&... of_call) { children_->call(std::forward<decltype(of_call)>(of_call)...); });
   legacy_.blocking = true;
+  for (size_t i = 0; i < kLimits; ++i)
+    limits_[i] = first_limit(machine(), static_cast<int>(i)).value_or(limits_[i]);
+  services_.set_printf_fifo_bytes(limits_[static_cast<size_t>(Limit::kPrintfBytes)]);
   if (options_.export_folder.empty()) return;
   if (!options_.functional) throw Failure(Code::kNoDevice, "--export needs --functional");
   export_ = std::make_unique<Export>(options_.export_folder, memory_,
@@ -106,7 +113,7 @@ std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
 }
 
 void Device::check() const {
-  if (fault_) throw Failure(fault_->code());
+  if (fault_) throw Failure(fault_->code(), fault_->what(), true);
 }
 
 void Device::warn(const std::string& text) const {
@@ -137,7 +144,7 @@ std::byte* Device::reserve(uint64_t bytes, const std::string& name) {
         Code::kMemoryAllocation,
         fmt::format("device memory is full: {} bytes are asked for, {} are free", bytes, free_bytes()));
   try {
-    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, core::DeviceMemory::kAlign, name));
+    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, kMemoryAlign, name));
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }
@@ -203,7 +210,10 @@ void Device::register_host(void* memory, uint64_t bytes, unsigned flags) {
 }
 
 void Device::unregister_host(void* memory) {
-  if (!release_host(memory)) throw Failure(Code::kHostMemoryNotRegistered);
+  if (release_host(memory)) return;
+  // Inside of a piece is another mistake than nowhere.
+  const bool inside = pointer_kind(memory).memory == PointerKind::Memory::kHost;
+  throw Failure(inside ? Code::kInvalidValue : Code::kHostMemoryNotRegistered);
 }
 
 PointerKind Device::pointer_kind(const void* pointer) const {
@@ -221,20 +231,50 @@ PointerKind Device::pointer_kind(const void* pointer) const {
 }
 
 uint64_t Device::available_shared(Kernel& kernel, uint32_t threads, int blocks) {
-  constexpr uint64_t kStep = 256, kMost = uint64_t{1} << 17;
-  uint64_t fits = 0;
-  for (uint64_t step = kMost; step >= kStep; step /= 2)
-    if (blocks_per_sm(kernel, threads, fits + step) >= blocks) fits += step;
-  return fits;
+  if (blocks_per_sm(kernel, threads, 0) < blocks) throw Failure(Code::kInvalidValue);
+  // The share of each block, of which what the system reserves is not taken (as an H100 with driver 580.159
+  // answers).
+  const isa::KernelImage& image = kernel.image();
+  const uint64_t fixed = image.static_shared_bytes + comp::system_shared_bytes(machine(), image);
+  const uint64_t unit = std::max<uint64_t>(machine().sm.shared_alloc_unit, 1);
+  const uint64_t share = shared_of_sm(machine()) / static_cast<uint64_t>(blocks) / unit * unit;
+  return std::min(share > fixed ? share - fixed : 0, most_dynamic_shared(kernel));
+}
+
+uint64_t Device::carved_shared(const Kernel& kernel, uint64_t block_bytes) const {
+  constexpr uint64_t kPercent = 100;
+  const int capability = static_cast<int>(machine().gpu.compute_capability);
+  const uint64_t most = shared_of_sm(machine());
+  if (kernel.carveout < 0) return most;
+  // CUDA programming guide, of each architecture: "Shared memory".
+  constexpr uint64_t kSteps[] = {0, 8, 16, 32, 64, 96, 100, 132, 164, 196, 228};
+  constexpr uint64_t kOfVolta = 96;
+  const uint64_t wanted =
+      std::max(static_cast<uint64_t>(kernel.carveout) * most / kPercent, std::min(block_bytes, most));
+  for (const uint64_t kilobytes : kSteps)
+    if (kilobytes * 1024 >= wanted && (kilobytes != kOfVolta || capability == 70))
+      return std::min(kilobytes * 1024, most);
+  return most;
 }
 
 int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
   // A question changes nothing: of a kernel with too many registers for such a block the answer is none.
   const isa::KernelImage& image = kernel.image();
-  const uint64_t shared = uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} +
-                          comp::system_shared_bytes(machine(), image) + dynamic_shared;
-  return isa::compute_occupancy(core::occupancy_limits(machine()), static_cast<int>(threads),
-                                static_cast<int>(image.registers), static_cast<int64_t>(shared))
+  const uint64_t fixed = uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} +
+                         comp::system_shared_bytes(machine(), image);
+  // More than a block has without asking, and than the program has asked for.
+  const uint64_t unasked = std::min<uint64_t>(kSharedWithoutOptIn, machine().shared.bytes);
+  if (dynamic_shared != 0 && dynamic_shared + fixed > unasked &&
+      dynamic_shared > kernel.max_dynamic_shared.value_or(0))
+    return 0;
+  const uint64_t unit = std::max<uint64_t>(machine().sm.shared_alloc_unit, 1);
+  const uint64_t bytes = (fixed + dynamic_shared + unit - 1) / unit * unit + reserved_shared(machine());
+  isa::OccupancyLimits limits = core::occupancy_limits(machine());
+  const bool divides_l1 = machine().shared.carveout != 0 && machine().l1.bytes != 0;
+  limits.shared_bytes =
+      static_cast<int64_t>(divides_l1 ? carved_shared(kernel, bytes) : shared_of_sm(machine()));
+  return isa::compute_occupancy(limits, static_cast<int>(threads), static_cast<int>(image.registers),
+                                static_cast<int64_t>(bytes))
       .blocks_per_sm;
 }
 
@@ -255,7 +295,14 @@ uint64_t Device::most_dynamic_shared(Kernel& kernel) {
   const uint64_t fixed =
       kernel.image().static_shared_bytes + comp::system_shared_bytes(machine(), kernel.image());
   const uint64_t most = std::min<uint64_t>(kSharedWithoutOptIn, machine().shared.bytes);
-  return std::max<uint64_t>(kernel.max_dynamic_shared, most > fixed ? most - fixed : 0);
+  return kernel.max_dynamic_shared.value_or(static_cast<uint32_t>(most > fixed ? most - fixed : 0));
+}
+
+bool Device::set_max_dynamic_shared(Kernel& kernel, int bytes) {
+  const int64_t most = int64_t{machine().shared.bytes} - int64_t{kernel.image().static_shared_bytes};
+  if (bytes < 0 || bytes > most) return false;
+  kernel.max_dynamic_shared = static_cast<uint32_t>(bytes);
+  return true;
 }
 
 Stream& Device::thread_stream() {
@@ -380,12 +427,15 @@ int Device::most_threads(Kernel& kernel) {
 }
 
 uint64_t Device::limit(Limit limit) const {
-  if (static_cast<size_t>(limit) >= kLimits) throw Failure(Code::kInvalidValue);
+  if (!has_limit(machine(), static_cast<int>(limit))) throw Failure(Code::kUnsupportedLimit);
   return limits_[static_cast<size_t>(limit)];
 }
 
 bool Device::set_limit(Limit limit, uint64_t value) {
-  if (static_cast<size_t>(limit) >= kLimits) return false;
+  if (!has_limit(machine(), static_cast<int>(limit))) throw Failure(Code::kUnsupportedLimit);
+  const std::optional<uint64_t> possible = limit_value(machine(), static_cast<int>(limit), value);
+  if (!possible) return false;
+  value = *possible;
   if (limit == Limit::kPendingLaunches) children_->most_pending = value;
   if (limit == Limit::kPrintfBytes) services_.set_printf_fifo_bytes(value);
   if (limit == Limit::kHeapBytes && !services_.set_malloc_heap_bytes(value)) return false;
@@ -425,7 +475,8 @@ void Device::reset() {
   legacy_.last_work = legacy_barrier_ = 0;
   waits_of_new_streams_.clear();
   for (auto& [key, stream] : streams_) stream->last_work = 0;
-  if (live_ == nullptr) fault_.reset();  // a machine that has stopped does not go on
+  // After a fault the process has no device any more (as an H100 with driver 580.159 answers).
+  if (fault_) fault_ = Failure(Code::kDeviceUnavailable);
 }
 
 }  // namespace gpusim::runtime

@@ -72,6 +72,8 @@ class Module {
   [[nodiscard]] std::optional<Global> global(const std::string& name);
   /// Of a texture reference: its handle.
   [[nodiscard]] uint64_t address_of(const isa::Variable& variable) const;
+  /// Of its constant variables.
+  [[nodiscard]] uint64_t constant_bytes();
   /// The handle of a texture reference; nothing if there is none of that name.
   [[nodiscard]] std::optional<uint64_t> texture_reference(const std::string& name);
 
@@ -105,7 +107,7 @@ class Kernel {
   [[nodiscard]] bool exists();
   [[nodiscard]] bool is_compiled() const { return lowered_ != nullptr; }
   /// As cudaFuncSetAttribute sets them.
-  uint32_t max_dynamic_shared = 0;  ///< 0: what a block may have without asking
+  std::optional<uint32_t> max_dynamic_shared;  ///< nothing: what a block may have without asking
   int carveout = -1;
   bool non_portable_cluster = false;         ///< clusters of more blocks than every machine holds
   std::array<uint32_t, 3> cluster{0, 0, 0};  ///< blocks of a cluster where the launch does not say; 0: one
@@ -242,6 +244,8 @@ class Device {
   /// Dynamic shared memory that so many blocks on an SM may have each.
   [[nodiscard]] uint64_t available_shared(Kernel& kernel, uint32_t threads, int blocks);
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
+  /// As a program sets it; false if no block can have so much.
+  [[nodiscard]] bool set_max_dynamic_shared(Kernel& kernel, int bytes);
   /// Clusters of `blocks` blocks that run at a time. The most blocks that a cluster may have.
   [[nodiscard]] int clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared,
                                       uint32_t blocks);
@@ -249,6 +253,8 @@ class Device {
   /// What the launch, the kernel or its attributes say of clusters; nothing: there are none.
   [[nodiscard]] static std::optional<Size3> cluster_of(const LaunchRequest& request,
                                                        const isa::KernelImage& image);
+  /// Throws if the launch has clusters of another size than the kernel.
+  static void check_cluster_size(const LaunchRequest& request, const isa::KernelImage& image);
   /// Threads that a block of the kernel may have.
   [[nodiscard]] int most_threads(Kernel& kernel);
 
@@ -278,6 +284,8 @@ class Device {
   [[nodiscard]] double milliseconds(Event& from, Event& to);
 
   // Work
+  /// Throws for a launch that this machine does not have, or not of this kernel. Returns the kernel's image.
+  const isa::KernelImage& check_launch(const LaunchRequest& request);
   void launch(const LaunchRequest& request, Stream& stream);
   void copy(Copy copy, Stream& stream, bool wait);
   void fill(const Fill& fill, Stream& stream, bool wait);
@@ -308,11 +316,15 @@ class Device {
     kHeapBytes,
     kSyncDepth,
     kPendingLaunches,
-    kL2Granularity
+    kL2Granularity,
+    kPersistingL2,
+    kSharedBytes
   };
-  static constexpr size_t kLimits = 7;
+  static constexpr size_t kLimits = 8;
+  /// Throws if the machine has no such limit.
   [[nodiscard]] uint64_t limit(Limit limit) const;
-  /// False if a kernel that was launched depends on the limit already.
+  /// To a value that the machine can have, not below `value`. False if it has none, or if a kernel that was
+  /// launched depends on the limit already.
   bool set_limit(Limit limit, uint64_t value);
 
   /// Simulated seconds so far.
@@ -371,6 +383,9 @@ class Device {
   /// The list of launches in options_.timed names it.
   [[nodiscard]] bool is_chosen(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
+  /// Shared memory that an SM sets aside where a kernel prefers some (cudaFuncAttributePreferredShared-
+  /// MemoryCarveout) and a block needs `block_bytes`.
+  [[nodiscard]] uint64_t carved_shared(const Kernel& kernel, uint64_t block_bytes) const;
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
@@ -466,7 +481,7 @@ class Device {
   std::vector<TimedKernel> timed_;  ///< in the order in which the first launch of each ended
   std::unordered_map<std::string, size_t> place_in_timed_;
   uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0;
-  std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0};
+  std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0, 0};
   double untimed_s_ = 0;        ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;    ///< device address of the barriers of cooperative launches
   std::set<uint64_t> strayed_;  ///< allocations behind whose end a kernel has been
@@ -483,5 +498,7 @@ class Device {
 /// This thread has called the CUDA runtime, which the driver library is asked about.
 void use_runtime();
 [[nodiscard]] bool thread_uses_runtime();
+/// Any thread has.
+[[nodiscard]] bool is_runtime_used();
 
 }  // namespace gpusim::runtime

@@ -138,8 +138,13 @@ void flush_at_exit(const Device& of) {
 
 namespace {
 thread_local bool uses_runtime = false;
+std::atomic<bool> runtime_used{false};
 }  // namespace
-void use_runtime() { uses_runtime = true; }
+void use_runtime() {
+  if (std::exchange(uses_runtime, true)) return;
+  runtime_used = true;
+}
+bool is_runtime_used() { return runtime_used; }
 bool thread_uses_runtime() { return uses_runtime; }
 
 Device* existing_device() { return owner == getpid() ? device : nullptr; }

@@ -131,6 +131,14 @@ std::optional<Module::Global> Module::global(const std::string& name) {
   return Global{at->second, at->first->bytes, at->first->is_managed};
 }
 
+uint64_t Module::constant_bytes() {
+  load();
+  uint64_t bytes = 0;
+  for (const auto& [variable, address] : variables_)
+    if (variable->space == isa::Space::kConst) bytes += variable->bytes;
+  return bytes;
+}
+
 std::optional<uint64_t> Module::texture_reference(const std::string& name) {
   load();
   const auto at = std::ranges::find_if(textures_, [&name](const auto& t) { return t.first->name == name; });

@@ -7,7 +7,8 @@ namespace gpusim::runtime {
 using TensorMapBytes = std::array<std::byte, isa::TensorMap::kBytes>;
 
 /// The bytes of a map whose first stride may be left out. Throws a Failure for what cannot be.
-[[nodiscard]] TensorMapBytes encoded(isa::TensorMap map);
+/// `shared_bytes`: that a box may take.
+[[nodiscard]] TensorMapBytes encoded(isa::TensorMap map, uint64_t shared_bytes = UINT64_MAX);
 /// Those of the same map at another address.
 [[nodiscard]] TensorMapBytes moved(const std::byte* map, uint64_t address);
 

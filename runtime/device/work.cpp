@@ -136,8 +136,15 @@ void Device::check_shape(const LaunchRequest& r, const isa::KernelImage& image) 
                               r.block.z));
   if (image.maxntid[0] != 0 &&
       threads > uint64_t{image.maxntid[0]} * std::max(1u, image.maxntid[1]) * std::max(1u, image.maxntid[2]))
-    throw Failure(Code::kLaunchFailure, fmt::format("kernel '{}': {} threads in a block exceed its bounds",
-                                                    core::demangled(image.name), threads));
+    throw Failure(Code::kInvalidValue, fmt::format("kernel '{}': {} threads in a block exceed its bounds",
+                                                   core::demangled(image.name), threads));
+  const uint32_t(&required)[3] = image.reqntid;
+  if (required[0] != 0 && (r.block.x != required[0] || r.block.y != std::max(1u, required[1]) ||
+                           r.block.z != std::max(1u, required[2])))
+    throw Failure(Code::kInvalidValue,
+                  fmt::format("kernel '{}': a block has {}x{}x{} threads, not {}x{}x{}",
+                              core::demangled(image.name), required[0], std::max(1u, required[1]),
+                              std::max(1u, required[2]), r.block.x, r.block.y, r.block.z));
 }
 
 std::optional<Size3> Device::cluster_of(const LaunchRequest& r, const isa::KernelImage& image) {
@@ -149,6 +156,17 @@ std::optional<Size3> Device::cluster_of(const LaunchRequest& r, const isa::Kerne
   if (given(image.cluster)) return size(image.cluster);
   if (given(r.kernel->cluster)) return size(r.kernel->cluster);
   return std::nullopt;
+}
+
+void Device::check_cluster_size(const LaunchRequest& r, const isa::KernelImage& image) {
+  LaunchRequest without = r;
+  without.cluster.reset();
+  const std::optional<Size3>&given = r.cluster, fixed = cluster_of(without, image);
+  if (!given || !fixed || (given->x == fixed->x && given->y == fixed->y && given->z == fixed->z)) return;
+  throw Failure(
+      Code::kInvalidClusterSize,
+      fmt::format("kernel '{}': clusters of {}x{}x{} blocks: the kernel has those of {}x{}x{}",
+                  core::demangled(image.name), given->x, given->y, given->z, fixed->x, fixed->y, fixed->z));
 }
 
 void Device::check_cluster(const LaunchRequest& r, const isa::KernelImage& image) const {
@@ -166,11 +184,7 @@ void Device::check_cluster(const LaunchRequest& r, const isa::KernelImage& image
   if (blocks > 1 && machine().clusters.gpcs == 0)
     refuse(fmt::format("{}: machine '{}' has none", text, machine().gpu.name), Code::kNotSupported);
   if (blocks > most) refuse(fmt::format("{}: a cluster may have {}", text, most));
-  const auto* fixed = image.cluster;
-  if (r.cluster && (fixed[0] != 0 || fixed[1] != 0 || fixed[2] != 0) &&
-      (c->x != std::max(fixed[0], 1u) || c->y != std::max(fixed[1], 1u) || c->z != std::max(fixed[2], 1u)))
-    refuse(fmt::format("{}: the kernel was compiled for {}x{}x{}", text, std::max(fixed[0], 1u),
-                       std::max(fixed[1], 1u), std::max(fixed[2], 1u)));
+  check_cluster_size(r, image);
   const bool counts_clusters = image.blocks_are_clusters && !r.cluster;
   if (!counts_clusters && (r.grid.x % c->x != 0 || r.grid.y % c->y != 0 || r.grid.z % c->z != 0))
     refuse(fmt::format("{}: the grid {}x{}x{} is not divisible", text, r.grid.x, r.grid.y, r.grid.z));
@@ -190,10 +204,7 @@ std::vector<std::byte> Device::parameters_of(const LaunchRequest& r, const isa::
   return block;
 }
 
-void Device::launch(const LaunchRequest& r, Stream& stream) {
-  check();
-  if (finished_) throw Failure(Code::kInitializationError);
-  services_.flush();
+const isa::KernelImage& Device::check_launch(const LaunchRequest& r) {
   Kernel& kernel = *r.kernel;
   const isa::KernelImage& image = kernel.image_for(uint64_t{r.block.x} * r.block.y * r.block.z);
   check_shape(r, image);
@@ -202,6 +213,15 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
     throw Failure(Code::kInvalidValue,
                   fmt::format("kernel '{}': {} bytes of dynamic shared memory, it may have {}",
                               core::demangled(image.name), r.dynamic_shared, most_dynamic_shared(kernel)));
+  return image;
+}
+
+void Device::launch(const LaunchRequest& r, Stream& stream) {
+  check();
+  if (finished_) throw Failure(Code::kInitializationError);
+  services_.flush();
+  Kernel& kernel = *r.kernel;
+  const isa::KernelImage& image = check_launch(r);
   const uint64_t threads = uint64_t{r.block.x} * r.block.y * r.block.z;
   if (r.cooperative) {
     const uint64_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
@@ -265,10 +285,15 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         end_values(run, *runner_, outcome);
       }
     };
-    if (export_ == nullptr)
-      launch();
-    else
-      run_exported(kernel, number, run, launch);
+    try {
+      if (export_ == nullptr)
+        launch();
+      else
+        run_exported(kernel, number, run, launch);
+    } catch (const Failure&) {
+      // A kernel runs later than its launch, for a program: what it does wrong, the next call says.
+      if (!fault_) throw;
+    }
     return;
   }
   auto work = std::make_unique<Work>();

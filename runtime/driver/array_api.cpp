@@ -126,19 +126,17 @@ struct ViewDescriptor {
 static_assert(sizeof(ResourceDescriptor) == 144 && sizeof(TextureDescriptor) == 104);
 static_assert(sizeof(ViewDescriptor) == 112);
 
-ArrayShape shape_of(const Array3dDescriptor& d) {
-  constexpr unsigned kKnown = Array::kLayered | Array::kSurface | Array::kCubemap | 8;  // 8: gather
-  require(d.width != 0);
-  if ((d.flags & ~kKnown) != 0)
-    throw Failure(Code::kNotSupported, "arrays for depth, colour, sparse or deferred memory");
-  const bool cube = (d.flags & Array::kCubemap) != 0;
-  require(!cube || (d.width == d.height && d.depth != 0 && d.depth % 6 == 0));
-  require(cube || d.depth == 0 || d.height != 0 || (d.flags & Array::kLayered) != 0);
-  return {format_of(d.format, d.channels), {d.width, d.height, d.depth}, d.flags};
+ArrayShape shape_of(const Device& device, const Array3dDescriptor& d) {
+  constexpr unsigned kUnknown = 0x1c0;
+  const ArrayShape shape{format_of(d.format, d.channels), {d.width, d.height, d.depth}, d.flags};
+  cudart::check_extent(device, shape);
+  if ((d.flags & kUnknown) != 0)
+    throw Failure(Code::kNotSupported, "arrays for sparse or deferred memory, or for video");
+  return shape;
 }
 void make_array(Device& device, CUarray* handle, const Array3dDescriptor& d) {
   require(handle != nullptr);
-  *handle = reinterpret_cast<CUarray>(&device.add_array(shape_of(d)));
+  *handle = reinterpret_cast<CUarray>(&device.add_array(shape_of(device, d)));
 }
 
 /// Where one end of a copy begins, and how far its rows and slices lie from each other.
@@ -147,8 +145,8 @@ struct Place {
   uint64_t pitch, slice;
 };
 Place place_of(const Device& device, const Copy3dEnd& end, size_t width, size_t height, size_t depth) {
-  require(end.level == 0);
   if (end.type == kArrayMemory) {
+    require(end.array != nullptr && end.level == 0);
     const Array& a = cudart::array_of(device, end.array);
     require(end.x % a.texel_bytes() == 0 && width % a.texel_bytes() == 0);
     require(end.x <= a.row_bytes() && width <= a.row_bytes() - end.x);
@@ -161,8 +159,9 @@ Place place_of(const Device& device, const Copy3dEnd& end, size_t width, size_t 
       end.type == kHostMemory ? static_cast<std::byte*>(const_cast<void*>(end.host)) : pointer(end.device);
   require(base != nullptr);
   const uint64_t pitch = end.pitch == 0 ? width : end.pitch;
-  require(height <= 1 || pitch >= width);
-  require(depth <= 1 || end.height >= height);
+  // A row lies within the pitch (as an H100 with driver 580.159 answers).
+  require(pitch >= width && (height <= 1 || end.x + width <= pitch));
+  require(depth <= 1 || end.height == 0 || end.height >= height);
   const uint64_t slice = pitch * std::max(end.height, height);
   return {base + end.z * slice + end.y * pitch + end.x, pitch, slice};
 }
@@ -170,6 +169,7 @@ Place place_of(const Device& device, const Copy3dEnd& end, size_t width, size_t 
 }  // namespace
 
 Copy described_copy(Device& device, const Copy3d& p) {
+  if (p.width == 0 || p.height == 0 || p.depth == 0) return {};
   const Place from = place_of(device, p.from, p.width, p.height, p.depth);
   const Place to = place_of(device, p.to, p.width, p.height, p.depth);
   Copy c;
@@ -256,12 +256,18 @@ Copy3dEnd on_device(CUdeviceptr address) {
 Copy3dEnd in_array(CUarray array, size_t offset) {
   return {offset, 0, 0, 0, kArrayMemory, nullptr, 0, array, nullptr, 0, 0};
 }
-/// Arrays of one dimension only.
+/// Of arrays: any bytes of the first row.
 CUresult copy_row(const Copy3dEnd& to, const Copy3dEnd& from, size_t bytes, CUstream stream, bool wait) {
   return call([&](Device& device) {
-    for (const Copy3dEnd* end : {&to, &from})
-      if (end->type == kArrayMemory) require(cudart::array_of(device, end->array).extent.height == 0);
-    copy_3d(device, {from, to, bytes, 1, 1}, stream, wait);
+    const auto begin = [&](const Copy3dEnd& end) {
+      if (end.type == kHostMemory) return static_cast<std::byte*>(const_cast<void*>(end.host));
+      if (end.type == kDeviceMemory) return pointer(end.device);
+      const Array& a = cudart::array_of(device, end.array);
+      require(end.x <= a.row_bytes() && bytes <= a.row_bytes() - end.x);
+      return a.data + end.x;
+    };
+    cudart::submit_copy(device, cudart::linear_copy(device, begin(to), begin(from), bytes, cudaMemcpyDefault),
+                        cudart::stream_of(device, stream), wait);
   });
 }
 
@@ -350,6 +356,12 @@ GPUSIM_DRIVER cuArrayGetDescriptor_v2(ArrayDescriptor* d, CUarray array) {
     *d = {a.extent.width, a.extent.height, number_of(a.format), channels_of(a.format)};
   });
 }
+GPUSIM_SAME(cuArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements,
+            (void* answer, CUarray array, CUdevice device), (answer, array, device))
+GPUSIM_SAME(cuArrayGetSparseProperties, cudaArrayGetSparseProperties, (void* answer, CUarray array),
+            (answer, array))
+GPUSIM_SAME(cuArrayGetPlane, cudaArrayGetPlane, (CUarray * plane, CUarray array, unsigned number),
+            (plane, array, number))
 GPUSIM_DRIVER cuArrayDestroy(CUarray array) {
   return call([&](Device& device) { device.remove_array(&cudart::array_of(device, array)); });
 }
@@ -358,7 +370,7 @@ GPUSIM_DRIVER cuMipmappedArrayCreate(cudaMipmappedArray_t* array, const Array3dD
                                      unsigned levels) {
   return call([&](Device& device) {
     require(d != nullptr);
-    cudart::add_mipmapped_array(device, array, shape_of(*d), levels);
+    cudart::add_mipmapped_array(device, array, shape_of(device, *d), levels);
   });
 }
 GPUSIM_SAME(cuMipmappedArrayGetLevel, cudaGetMipmappedArrayLevel,
@@ -435,7 +447,11 @@ GPUSIM_DRIVER cuMemcpyAtoHAsync_v2_ptsz(void* to, CUarray from, size_t offset, s
 GPUSIM_DRIVER cuTexObjectCreate(unsigned long long* object, const ResourceDescriptor* resource,
                                 const TextureDescriptor* texture, const ViewDescriptor* view) {
   return call([&](Device& device) {
+    constexpr unsigned kFlags = 0x3f;
+    constexpr int kOfArray = 0;
     require(object != nullptr && resource != nullptr && texture != nullptr && resource->flags == 0);
+    require((texture->flags & ~kFlags) == 0 && (resource->type != kOfArray || resource->array != nullptr));
+    cudart::check_texture_memory(device, as_runtime(*resource));
     cudaResourceViewDesc seen{};
     if (view != nullptr) {
       seen.format = view->format;
@@ -452,8 +468,8 @@ GPUSIM_DRIVER cuTexObjectCreate(unsigned long long* object, const ResourceDescri
 }
 GPUSIM_DRIVER cuTexObjectDestroy(unsigned long long object) {
   return call([&](Device& device) {
-    device.remove_texture(object);
-    objects().erase(object);
+    // One that is gone already is no error (as an H100 with driver 580.159 answers).
+    if (objects().erase(object) != 0) device.remove_texture(object);
   });
 }
 GPUSIM_DRIVER cuTexObjectGetResourceDesc(ResourceDescriptor* resource, unsigned long long object) {
@@ -470,13 +486,15 @@ GPUSIM_DRIVER cuTexObjectGetTextureDesc(TextureDescriptor* texture, unsigned lon
 }
 GPUSIM_DRIVER cuTexObjectGetResourceViewDesc(ViewDescriptor* view, unsigned long long object) {
   return call([&](Device&) {
-    require(view != nullptr && described(object).view.has_value());
-    *view = *described(object).view;
+    require(view != nullptr);
+    *view = described(object).view.value_or(ViewDescriptor{});
   });
 }
 GPUSIM_DRIVER cuSurfObjectCreate(unsigned long long* object, const ResourceDescriptor* resource) {
   return call([&](Device& device) {
     require(object != nullptr && resource != nullptr && resource->flags == 0);
+    constexpr int kMipmapped = 1;
+    require(resource->type <= kMipmapped);
     *object = device.add_texture(cudart::surface_of(device, as_runtime(*resource)));
     objects()[*object] = {*resource, {}, std::nullopt};
   });

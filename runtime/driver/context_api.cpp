@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
-#include <set>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "runtime/device/attributes.h"
@@ -15,16 +16,28 @@ namespace gpusim::runtime::driver {
 namespace {
 
 // One device has one context; programs may make several handles of it.
+struct Context {
+  unsigned flags = 0;
+  unsigned users = 1;  ///< cuCtxAttach() and cuCtxDetach()
+};
 struct Contexts {
-  std::set<CUcontext> made;
+  std::map<CUcontext, Context> made;
   uintptr_t next = 0x100;
+  // Of the device's primary context
+  Context primary{0, 0};
+  int cache = 0;
 };
 Contexts& contexts() {
   static auto* const all = new Contexts;
   return *all;
 }
 thread_local std::vector<CUcontext> current_contexts;
-std::atomic<int> primary_users{0};
+std::atomic<bool> initialised{false};
+
+bool is_primary_active() { return contexts().primary.users != 0 || is_runtime_used(); }
+bool is_alive(CUcontext context) {
+  return context == kPrimary ? is_primary_active() : contexts().made.contains(context);
+}
 
 /// The runtime library makes the primary context that of each thread that uses it.
 CUcontext current_context() {
@@ -32,10 +45,25 @@ CUcontext current_context() {
   return thread_uses_runtime() ? kPrimary : nullptr;
 }
 
-CUcontext new_context() {
+CUcontext new_context(unsigned flags) {
   const auto handle = reinterpret_cast<CUcontext>(contexts().next++);
-  contexts().made.insert(handle);
+  contexts().made[handle].flags = flags;
   return handle;
+}
+
+/// At most one way of waiting, and what else contexts may be made with.
+constexpr unsigned kWaysToWait = 7, kMapHost = 8;
+bool are_context_flags(unsigned flags) {
+  constexpr unsigned kAll = 0xff;
+  const unsigned way = flags & kWaysToWait;
+  return (flags & ~kAll) == 0 && (way & (way - 1)) == 0;
+}
+
+Context& context_at(CUcontext handle) {
+  if (handle == kPrimary) return contexts().primary;
+  const auto at = contexts().made.find(handle);
+  require(at != contexts().made.end(), Code::kDeviceUninitialized);
+  return at->second;
 }
 
 struct ErrorName {
@@ -45,19 +73,32 @@ struct ErrorName {
 constexpr ErrorName kNames[] = {
 #include "runtime/driver/error_names.inc"
 };
+/// Errors that the runtime does not know, with their texts.
+constexpr ErrorName kTexts[] = {{202, "context already current"},
+                                {916, "an error happened during the key rotation sequence"}};
 
 }  // namespace
 
 }  // namespace gpusim::runtime::driver
 
 namespace gpusim::runtime::cudart {
-void note_call() {}
+/// Before any other function, the driver is initialised; the runtime does that itself.
+void note_call() { require(driver::initialised || is_runtime_used(), Code::kInitializationError); }
 }  // namespace gpusim::runtime::cudart
 
 namespace gpusim::runtime::driver {
 
+CUresult missing_context() {
+  if (!initialised && !is_runtime_used()) return static_cast<int>(Code::kInitializationError);
+  const CUcontext current = current_context();
+  if (current == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
+  return is_alive(current) ? 0 : static_cast<int>(Code::kContextIsDestroyed);
+}
+
 GPUSIM_DRIVER cuInit(unsigned flags) {
-  return call([&](Device&) { require(flags == 0); });
+  if (flags != 0) return static_cast<int>(Code::kInvalidValue);
+  initialised = true;
+  return call([](Device&) {});
 }
 GPUSIM_DRIVER cuDriverGetVersion(int* version) {
   if (version == nullptr) return 1;
@@ -66,14 +107,16 @@ GPUSIM_DRIVER cuDriverGetVersion(int* version) {
 }
 GPUSIM_DRIVER cuGetErrorName(CUresult error, const char** name) {
   const auto* const at = std::ranges::find(kNames, error, &ErrorName::code);
-  if (name == nullptr || at == std::end(kNames)) return 1;
-  *name = at->name;
-  return 0;
+  if (name == nullptr) return 1;
+  *name = at == std::end(kNames) ? nullptr : at->name;
+  return *name == nullptr ? 1 : 0;
 }
 GPUSIM_DRIVER cuGetErrorString(CUresult error, const char** text) {
-  if (text == nullptr || error_text(error) == nullptr) return 1;
-  *text = error_text(error);
-  return 0;
+  if (text == nullptr) return 1;
+  const bool known = std::ranges::find(kNames, error, &ErrorName::code) != std::end(kNames);
+  const auto* const at = std::ranges::find(kTexts, error, &ErrorName::code);
+  *text = at != std::end(kTexts) ? at->name : known ? error_text(error) : nullptr;
+  return *text == nullptr ? 1 : 0;
 }
 
 GPUSIM_DRIVER cuDeviceGetCount(int* count) {
@@ -105,7 +148,8 @@ GPUSIM_DRIVER cuDeviceGetPCIBusId(char* text, int length, CUdevice number) {
 }
 GPUSIM_DRIVER cuDeviceGetByPCIBusId(CUdevice* number, const char* text) {
   return call([&](Device&) {
-    require(number != nullptr && text != nullptr && std::strcmp(text, kPciBusId) == 0);
+    require(number != nullptr && text != nullptr && is_pci_bus_id(text));
+    require(std::strcmp(text, kPciBusId) == 0, Code::kInvalidDevice);
     *number = 0;
   });
 }
@@ -118,9 +162,10 @@ GPUSIM_DRIVER cuDeviceTotalMem_v2(size_t* bytes, CUdevice number) {
 }
 GPUSIM_DRIVER cuDeviceGetAttribute(int* value, int attribute, CUdevice number) {
   return call([&](Device& device) {
-    require(value != nullptr && attribute > 0 && attribute < 200);
+    const std::optional<int> answer = device_attribute(device.machine(), attribute);
+    require(value != nullptr && answer.has_value());
     require(number == 0, Code::kInvalidDevice);
-    *value = device_attribute(device.machine(), attribute);
+    *value = *answer;
   });
 }
 GPUSIM_DRIVER cuDeviceComputeCapability(int* major, int* minor, CUdevice number) {
@@ -138,8 +183,9 @@ GPUSIM_DRIVER cuDeviceGetUuid_v2(char* uuid, CUdevice) {
   return 0;
 }
 GPUSIM_DRIVER cuDeviceGetUuid(char* uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
-GPUSIM_DRIVER cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
+GPUSIM_DRIVER cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   if (can == nullptr) return 1;
+  if (device != 0 || peer != 0) return static_cast<int>(Code::kInvalidDevice);
   *can = 0;
   return 0;
 }
@@ -147,7 +193,7 @@ GPUSIM_DRIVER cuDeviceGetP2PAttribute(int* value, int, CUdevice, CUdevice) {
   return static_cast<int>(value == nullptr ? Code::kInvalidValue : Code::kInvalidDevice);
 }
 GPUSIM_DRIVER cuCtxEnablePeerAccess(CUcontext, unsigned flags) {
-  return static_cast<int>(flags != 0 ? Code::kInvalidValue : Code::kInvalidDevice);
+  return static_cast<int>(flags != 0 ? Code::kInvalidValue : Code::kPeerAccessUnsupported);
 }
 GPUSIM_DRIVER cuCtxDisablePeerAccess(CUcontext) { return static_cast<int>(Code::kPeerAccessNotEnabled); }
 /// Contexts that have only some SMs need a service that is not here.
@@ -162,12 +208,12 @@ GPUSIM_DRIVER cuCtxGetExecAffinity(void* affinity, int) {
   constexpr int kUnsupportedAffinity = 224;
   return affinity == nullptr ? 1 : kUnsupportedAffinity;
 }
-GPUSIM_DRIVER cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, int, unsigned, CUdevice number) {
-  constexpr int kMaxTexture1DLinear = 69;
+GPUSIM_DRIVER cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, int format, unsigned channels,
+                                                 CUdevice number) {
   return call([&](Device& device) {
     require(elements != nullptr);
     require(number == 0, Code::kInvalidDevice);
-    *elements = static_cast<size_t>(device_attribute(device.machine(), kMaxTexture1DLinear));
+    *elements = linear_texture_width(device.machine(), format_of(format, channels).bits());
   });
 }
 /// CUdevprop
@@ -182,16 +228,18 @@ GPUSIM_DRIVER cuDeviceGetProperties(DeviceProperties* p, CUdevice number) {
     constexpr int kAttributes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
     static_assert(sizeof(*p) == sizeof(kAttributes));
     int values[std::size(kAttributes)];
-    std::ranges::transform(kAttributes, values, [&](int a) { return device_attribute(device.machine(), a); });
+    std::ranges::transform(kAttributes, values,
+                           [&](int a) { return device_attribute(device.machine(), a).value_or(0); });
     std::memcpy(p, values, sizeof(values));
   });
 }
 
-GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice number) {
-  return call([&](Device&) {
-    require(context != nullptr);
+GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice number) {
+  return call([&](Device& device) {
+    require(context != nullptr && are_context_flags(flags));
     require(number == 0, Code::kInvalidDevice);
-    *context = new_context();
+    device.check();
+    *context = new_context(flags);
     current_contexts.push_back(*context);
   });
 }
@@ -203,12 +251,14 @@ GPUSIM_DRIVER cuCtxCreate_v4(CUcontext* context, void*, unsigned flags, CUdevice
 }
 GPUSIM_DRIVER cuCtxDestroy_v2(CUcontext context) {
   return call([&](Device& device) {
+    require(context != nullptr);
     require(contexts().made.erase(context) != 0, Code::kDeviceUninitialized);
     device.synchronize();
     std::erase(current_contexts, context);
   });
 }
 GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
+  if (context == nullptr) return static_cast<int>(Code::kInvalidValue);
   current_contexts.push_back(context);
   return 0;
 }
@@ -226,6 +276,7 @@ GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
 }
 GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
   if (context == nullptr) return 1;
+  if (!initialised && !is_runtime_used()) return static_cast<int>(Code::kInitializationError);
   *context = current_context();
   return 0;
 }
@@ -249,16 +300,17 @@ GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
 }
 GPUSIM_DRIVER cuCtxGetApiVersion(CUcontext, unsigned* version) {
   if (version == nullptr) return 1;
-  *version = 13000;
+  *version = 3020;  // of contexts, since cuCtxCreate_v2
   return 0;
 }
 GPUSIM_DRIVER cuCtxGetFlags(unsigned* flags) {
-  if (flags == nullptr) return 1;
-  *flags = 8;
-  return 0;
+  return in_context([&](Device&) {
+    require(flags != nullptr);
+    *flags = context_at(current_context()).flags | kMapHost;
+  });
 }
 GPUSIM_DRIVER cuCtxSynchronize() {
-  return call([](Device& device) {
+  return in_context([](Device& device) {
     cudart::refuse_while_anything_is_captured();
     device.synchronize();
   });
@@ -275,12 +327,13 @@ GPUSIM_DRIVER cuCtxWaitEvent(CUcontext, CUevent event) {
     device.wait_all(cudart::event_of(device, event));
   });
 }
-/// For devices whose attribute of its options says so, which this one's does not.
+/// For devices whose attribute of its options says so. There are no writes of other devices.
 GPUSIM_DRIVER cuFlushGPUDirectRDMAWrites(int target, int scope) {
   constexpr int kCurrentContext = 0, kToOwner = 100, kToAllDevices = 200;
-  return call([&](Device&) {
+  constexpr int kOptions = 117;
+  return call([&](Device& device) {
     require(target == kCurrentContext && (scope == kToOwner || scope == kToAllDevices));
-    require(false, Code::kNotSupported);
+    require(device_attribute(device.machine(), kOptions).value_or(0) != 0, Code::kNotSupported);
   });
 }
 GPUSIM_DRIVER cuCtxGetId(CUcontext context, unsigned long long* id) {
@@ -290,25 +343,61 @@ GPUSIM_DRIVER cuCtxGetId(CUcontext context, unsigned long long* id) {
   *id = reinterpret_cast<uintptr_t>(context);
   return 0;
 }
-GPUSIM_DRIVER cuCtxDetach(CUcontext context) { return cuCtxDestroy_v2(context); }
+// Uses of a context are counted; with the last it is destroyed.
+GPUSIM_DRIVER cuCtxAttach(CUcontext* context, unsigned flags) {
+  return in_context([&](Device&) {
+    require(context != nullptr && flags == 0);
+    *context = current_context();
+    ++context_at(*context).users;
+  });
+}
+GPUSIM_DRIVER cuCtxDetach(CUcontext context) {
+  bool last = false;
+  const CUresult error = call([&](Device&) {
+    require(context != nullptr);
+    Context& c = context_at(context);
+    last = c.users <= 1;
+    if (!last) --c.users;
+  });
+  return error != 0 || !last ? error : cuCtxDestroy_v2(context);
+}
+namespace {
+/// Limits of what graphics programs share with a device, which is nothing here.
+constexpr int kLimitOfGraphics = 8, kLastLimitNumber = 9;
+bool is_limit_number(int limit) {
+  require(limit != kLastLimitNumber, Code::kUnsupportedLimit);
+  return limit >= 0 && limit < kLastLimitNumber;
+}
+}  // namespace
 GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
-  return call([&](Device& device) {
-    require(limit >= 0 && limit < 8);
+  return in_context([&](Device& device) {
+    cudart::refuse_if_unsafe();
+    device.check();
+    require(is_limit_number(limit));
     require(device.set_limit(static_cast<Device::Limit>(limit), value));
   });
 }
 GPUSIM_DRIVER cuCtxGetLimit(size_t* value, int limit) {
-  return call([&](Device& device) {
-    require(value != nullptr && limit >= 0 && limit < static_cast<int>(Device::kLimits));
-    *value = device.limit(static_cast<Device::Limit>(limit));
+  return in_context([&](Device& device) {
+    device.check();
+    require(value != nullptr && is_limit_number(limit));
+    *value = limit == kLimitOfGraphics ? 0 : device.limit(static_cast<Device::Limit>(limit));
   });
 }
-GPUSIM_DRIVER cuCtxSetCacheConfig(int) { return 0; }
-GPUSIM_DRIVER cuCtxSetSharedMemConfig(int) { return 0; }
+GPUSIM_DRIVER cuCtxSetCacheConfig(int config) {
+  return in_context([&](Device&) {
+    require(config >= 0 && config <= 3);
+    contexts().cache = config;
+  });
+}
+GPUSIM_DRIVER cuCtxSetSharedMemConfig(int config) {
+  return in_context([&](Device&) { require(config >= 0 && config <= 2); });
+}
 GPUSIM_DRIVER cuCtxGetCacheConfig(int* config) {
-  if (config == nullptr) return 1;
-  *config = 0;  // CU_FUNC_CACHE_PREFER_NONE
-  return 0;
+  return in_context([&](Device&) {
+    require(config != nullptr);
+    *config = contexts().cache;
+  });
 }
 GPUSIM_DRIVER cuCtxGetSharedMemConfig(int* config) {
   constexpr int kFourBytes = 1;
@@ -317,34 +406,56 @@ GPUSIM_DRIVER cuCtxGetSharedMemConfig(int* config) {
   return 0;
 }
 GPUSIM_DRIVER cuCtxResetPersistingL2Cache() { return 0; }
-GPUSIM_DRIVER cuCtxSetFlags(unsigned) { return 0; }
+GPUSIM_DRIVER cuCtxSetFlags(unsigned flags) {
+  return in_context([&](Device&) {
+    require(are_context_flags(flags));
+    context_at(current_context()).flags = flags;
+  });
+}
 GPUSIM_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;
   return 0;
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice number) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require(context != nullptr);
     require(number == 0, Code::kInvalidDevice);
-    ++primary_users;
+    device.check();
+    ++contexts().primary.users;
     *context = kPrimary;
   });
 }
-GPUSIM_DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice) {
-  if (primary_users == 0) return static_cast<int>(Code::kDeviceUninitialized);
-  --primary_users;
-  return 0;
+GPUSIM_DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice number) {
+  return call([&](Device&) {
+    require(number == 0, Code::kInvalidDevice);
+    Context& primary = contexts().primary;
+    require(primary.users != 0, Code::kDeviceUninitialized);
+    if (--primary.users == 0) primary.flags = 0;
+  });
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
-GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice) {
-  return call([](Device& device) { device.reset(); });
+GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice number) {
+  return call([&](Device& device) {
+    require(number == 0, Code::kInvalidDevice);
+    device.reset();
+    contexts().primary = {0, 0};
+  });
 }
-GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned) { return 0; }
-GPUSIM_DRIVER cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
-  if (flags != nullptr) *flags = 8;
-  if (active != nullptr) *active = primary_users != 0 || thread_uses_runtime();
-  return 0;
+GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice number, unsigned flags) {
+  return call([&](Device&) {
+    require(number == 0, Code::kInvalidDevice);
+    require(are_context_flags(flags));
+    contexts().primary.flags = flags;
+  });
+}
+GPUSIM_DRIVER cuDevicePrimaryCtxGetState(CUdevice number, unsigned* flags, int* active) {
+  return call([&](Device&) {
+    require(number == 0, Code::kInvalidDevice);
+    require(flags != nullptr && active != nullptr);
+    *flags = contexts().primary.flags;
+    *active = is_primary_active();
+  });
 }
 
 }  // namespace gpusim::runtime::driver

@@ -21,6 +21,16 @@ using cudart::require;
 /// The primary context of the one device.
 inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(uintptr_t{0x10});
 
+/// Why calls that need a context cannot be: the driver is not initialised, or the thread has no current
+/// context, or one that is gone. 0: they can.
+[[nodiscard]] CUresult missing_context();
+/// The same as call(), in a context.
+template <class Body>
+CUresult in_context(Body body) noexcept {
+  const CUresult missing = missing_context();
+  return missing != 0 ? missing : call(std::move(body));
+}
+
 /// What a null stream means to programs with a default stream of each thread (functions with _ptds or _ptsz).
 inline const CUstream kPerThread = reinterpret_cast<CUstream>(uintptr_t{2});
 [[nodiscard]] inline CUstream per_thread(CUstream stream) { return stream == nullptr ? kPerThread : stream; }
@@ -51,7 +61,14 @@ struct Copy3d;
 #define GPUSIM_SAME(name, runtime_name, parameters, arguments) \
   GPUSIM_EXPORT cudaError_t runtime_name parameters;           \
   GPUSIM_DRIVER name parameters { return runtime_name arguments; }
+/// The same of one that needs a context.
+#define GPUSIM_SAME_IN_CONTEXT(name, runtime_name, parameters, arguments) \
+  GPUSIM_EXPORT cudaError_t runtime_name parameters;                      \
+  GPUSIM_DRIVER name parameters {                                         \
+    const CUresult missing = missing_context();                           \
+    return missing != 0 ? missing : runtime_name arguments;               \
+  }
 /// The same of one that takes a stream, with its form for programs with a default stream of each thread.
 #define GPUSIM_SAME_STREAM(name, runtime_name, parameters, arguments) \
-  GPUSIM_SAME(name, runtime_name, parameters, arguments)              \
-  GPUSIM_SAME(name##_ptsz, runtime_name##_ptsz, parameters, arguments)
+  GPUSIM_SAME_IN_CONTEXT(name, runtime_name, parameters, arguments)   \
+  GPUSIM_SAME_IN_CONTEXT(name##_ptsz, runtime_name##_ptsz, parameters, arguments)

@@ -15,6 +15,8 @@
 extern "C" {
 using CUdeviceptr = unsigned long long;
 int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
 int cuModuleLoadData(void**, const void*);
 int cuModuleGetFunction(void**, void*, const char*);
 int cuModuleGetFunctionCount(unsigned*, void*);
@@ -152,6 +154,9 @@ class DriverWork : public ::testing::Test {
     setenv("GPUSIM_QUIET", "1", 1);
     if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), 0);
+    void* primary = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+    ASSERT_EQ(cuCtxSetCurrent(primary), 0);
     ASSERT_EQ(cuStreamCreateWithPriority(&stream_, 1, -2), 0);
     ASSERT_EQ(cuModuleLoadData(&module_, kAdd), 0);
     ASSERT_EQ(cuModuleGetFunction(&add_, module_, "add"), 0);

@@ -9,6 +9,8 @@
 
 extern "C" {
 int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
 int cuLinkCreate_v2(unsigned, int*, void**, void**);
 int cuLinkAddData_v2(void*, int, void*, size_t, const char*, unsigned, int*, void**);
 int cuLinkAddFile_v2(void*, int, const char*, unsigned, int*, void**);
@@ -32,6 +34,9 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   setenv("GPUSIM_QUIET", "1", 1);
   setenv("GPUSIM_FUNCTIONAL", "1", 1);
   ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
   const auto error = [](Code code) { return static_cast<int>(code); };
   void *link = nullptr, *image = nullptr, *module = nullptr, *function = nullptr;
   size_t bytes = 0;
@@ -62,6 +67,9 @@ TEST(JitLinker, TextsCallEachOther) {
   setenv("GPUSIM_QUIET", "1", 1);
   setenv("GPUSIM_FUNCTIONAL", "1", 1);
   ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
   void *link = nullptr, *image = nullptr, *module = nullptr, *function = nullptr;
   size_t bytes = 0;
   ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);

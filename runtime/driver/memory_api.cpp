@@ -1,4 +1,5 @@
 // Memory, copies and fills.
+#include <cstring>
 #include <utility>
 
 #include "runtime/cudart/batch_copies.h"
@@ -9,7 +10,7 @@ namespace gpusim::runtime::driver {
 namespace {
 
 CUresult copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, CUstream stream, bool wait) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
     cudart::submit_copy(device, cudart::linear_copy(device, to, from, bytes, kind),
                         cudart::stream_of(device, stream), wait);
   });
@@ -17,7 +18,9 @@ CUresult copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, CUs
 
 CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes, size_t width, size_t height,
               CUstream stream, bool wait) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
+    require(to % value_bytes == 0);
+    require(height <= 1 || (pitch % value_bytes == 0 && width * value_bytes <= pitch));
     Fill f;
     f.to = pointer(to);
     f.width = width * value_bytes, f.height = height;
@@ -36,7 +39,7 @@ CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes
 }  // namespace
 
 GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
     require(address != nullptr && bytes != 0);
     cudart::refuse_if_unsafe();
     device.check();
@@ -45,62 +48,65 @@ GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
 }
 GPUSIM_EXPORT cudaError_t cudaFree(void* memory);
 GPUSIM_DRIVER cuMemFree_v2(CUdeviceptr address) { return cudaFree(pointer(address)); }
-GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned) {
-  return call([&](Device& device) {
+GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height,
+                                 unsigned element) {
+  return in_context([&](Device& device) {
     require(address != nullptr && pitch != nullptr && width != 0 && height != 0);
+    require(element == 4 || element == 8 || element == 16);
     cudart::refuse_if_unsafe();
     *pitch = (width + 511) / 512 * 512;
     *address = reinterpret_cast<CUdeviceptr>(device.allocate(*pitch * height));
   });
 }
-GPUSIM_DRIVER cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
-  return call([&](Device& device) {
-    require(address != nullptr && bytes != 0);
+GPUSIM_DRIVER cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
+  return in_context([&](Device& device) {
+    constexpr unsigned kGlobal = 1, kHost = 2;
+    require(address != nullptr && bytes != 0 && (flags == kGlobal || flags == kHost));
     cudart::refuse_if_unsafe();
+    device.check();
     *address = reinterpret_cast<CUdeviceptr>(device.allocate_managed(bytes));
   });
 }
 GPUSIM_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
-  return call([&](Device& device) {
-    require(memory != nullptr && bytes != 0);
+  return in_context([&](Device& device) {
+    constexpr unsigned kFlags = 7;
+    require(memory != nullptr && (flags & ~kFlags) == 0);
     cudart::refuse_if_unsafe();
-    *memory = device.allocate_host(bytes, flags);
+    device.check();
+    *memory = bytes == 0 ? nullptr : device.allocate_host(bytes, flags);
   });
 }
 GPUSIM_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
 GPUSIM_DRIVER cuMemFreeHost(void* memory) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
     cudart::refuse_if_unsafe();
     device.synchronize();
     require(device.release_host(memory));
   });
 }
-GPUSIM_DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsigned) {
-  return call([&](Device& device) {
-    require(address != nullptr && device.pointer_kind(memory).memory == PointerKind::Memory::kHost);
+GPUSIM_DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsigned flags) {
+  return in_context([&](Device& device) {
+    require(address != nullptr && flags == 0);
+    require(device.pointer_kind(memory).memory == PointerKind::Memory::kHost);
     *address = reinterpret_cast<CUdeviceptr>(memory);
   });
 }
-GPUSIM_DRIVER cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
-  return call([&](Device& device) { device.register_host(memory, bytes, flags); });
-}
-GPUSIM_DRIVER cuMemHostUnregister(void* memory) {
-  return call([&](Device& device) {
-    device.synchronize();
-    device.unregister_host(memory);
-  });
-}
+GPUSIM_SAME_IN_CONTEXT(cuMemHostGetFlags, cudaHostGetFlags, (unsigned* flags, void* memory), (flags, memory))
+GPUSIM_SAME_IN_CONTEXT(cuMemHostRegister_v2, cudaHostRegister, (void* memory, size_t bytes, unsigned flags),
+                       (memory, bytes, flags))
+GPUSIM_SAME_IN_CONTEXT(cuMemHostUnregister, cudaHostUnregister, (void* memory), (memory))
 GPUSIM_DRIVER cuMemGetInfo_v2(size_t* free, size_t* total) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
     require(free != nullptr && total != nullptr);
+    device.check();
     *free = device.free_bytes();
     *total = device.total_bytes();
   });
 }
 GPUSIM_DRIVER cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
     const PointerKind kind = device.pointer_kind(pointer(address));
-    require(kind.memory != PointerKind::Memory::kUnregistered);
+    require(kind.memory != PointerKind::Memory::kUnregistered, Code::kSymbolNotFound);
     if (base != nullptr) *base = kind.base;
     if (bytes != nullptr) *bytes = kind.bytes;
   });
@@ -113,12 +119,23 @@ enum PointerAttribute : int {
   kMemoryType = 2,
   kDevicePointer = 3,
   kHostPointer = 4,
+  kPeerTokens = 5,
+  kSynchronizesMemory = 6,
   kBufferId = 7,
   kIsManaged = 8,
   kDeviceOrdinal = 9,
+  kOfOldIpc = 10,
   kRangeStart = 11,
   kRangeSize = 12,
-  kMapped = 13
+  kMapped = 13,
+  kHandleTypes = 14,
+  kOfRdma = 15,
+  kAccess = 16,
+  kPoolHandle = 17,
+  kMappingSize = 18,
+  kMappingBase = 19,
+  kBlockId = 20,
+  kDecompresses = 21
 };
 
 void write_attribute(void* value, int attribute, CUdeviceptr address, const PointerKind& kind) {
@@ -135,13 +152,44 @@ void write_attribute(void* value, int attribute, CUdeviceptr address, const Poin
                                        : kind.memory == Memory::kHost ? kHostMemory
                                                                       : kDeviceMemory;
       return;
-    case kDevicePointer:
     case kHostPointer:
+      require(kind.memory != Memory::kDevice);
+      [[fallthrough]];
+    case kDevicePointer:
       *static_cast<CUdeviceptr*>(value) = known ? address : 0;
       return;
-    case kBufferId:
+    case kPeerTokens:
+      require(kind.memory != Memory::kHost);
+      std::memset(value, 0, 2 * sizeof(uint64_t));
+      return;
+    case kSynchronizesMemory:
+      *static_cast<unsigned*>(value) = known && kind.memory != Memory::kHost;
+      return;
+    // What allocations of the device alone are; a variable or a pool's memory is not told apart.
+    case kOfOldIpc:
+    case kOfRdma:
+    case kDecompresses:
+      *static_cast<unsigned*>(value) = kind.memory == Memory::kDevice;
+      return;
+    case kHandleTypes:
+      *static_cast<uint64_t*>(value) = 0;
+      return;
+    case kAccess: {
+      constexpr unsigned kReadAndWrite = 3;
+      *static_cast<unsigned*>(value) = known ? kReadAndWrite : 0;
+      return;
+    }
+    case kPoolHandle:
+      *static_cast<cudaMemPool_t*>(value) = cudart::pool_at(pointer(address));
+      return;
     case kRangeStart:
       *static_cast<CUdeviceptr*>(value) = kind.base;
+      return;
+    // Of what is unknown these are left as they are.
+    case kBufferId:
+    case kBlockId:
+    case kMappingBase:
+      if (known) *static_cast<CUdeviceptr*>(value) = kind.base;
       return;
     case kIsManaged:
       *static_cast<unsigned*>(value) = kind.memory == Memory::kManaged;
@@ -150,7 +198,8 @@ void write_attribute(void* value, int attribute, CUdeviceptr address, const Poin
       *static_cast<int*>(value) = known ? 0 : kNoDevice;
       return;
     case kRangeSize:
-      *static_cast<size_t*>(value) = kind.bytes;
+    case kMappingSize:
+      if (known) *static_cast<size_t*>(value) = kind.bytes;
       return;
     case kMapped:
       *static_cast<unsigned*>(value) = known;
@@ -172,12 +221,21 @@ GPUSIM_DRIVER cuPointerGetAttribute(void* value, int attribute, CUdeviceptr addr
 GPUSIM_DRIVER cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
                                      CUdeviceptr address) {
   return call([&](Device& device) {
-    require(count == 0 || (attributes != nullptr && values != nullptr));
+    require(count != 0 && attributes != nullptr && values != nullptr);
     const PointerKind kind = device.pointer_kind(pointer(address));
     for (unsigned i = 0; i < count; ++i) {
       require(values[i] != nullptr);
       write_attribute(values[i], attributes[i], address, kind);
     }
+  });
+}
+
+/// Copies from and to the memory are done when their calls return, as it is.
+GPUSIM_DRIVER cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr address) {
+  return call([&](Device& device) {
+    require(value != nullptr && attribute == kSynchronizesMemory);
+    const PointerKind::Memory memory = device.pointer_kind(pointer(address)).memory;
+    require(memory == PointerKind::Memory::kDevice || memory == PointerKind::Memory::kManaged);
   });
 }
 

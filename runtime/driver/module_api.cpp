@@ -23,7 +23,8 @@ LaunchRequest request_of(Size3 grid, Size3 block, unsigned shared) {
 
 /// `r` has everything but the kernel and its parameters.
 CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameters, void** extra) {
-  return call([&](Device& device) {
+  return in_context([&](Device& device) {
+    device.check();
     r.kernel = &kernel_of(f);
     require(parameters == nullptr || extra == nullptr);
     std::vector<std::byte> packed;
@@ -40,6 +41,7 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
         if (what == 2) bytes = *static_cast<size_t*>(extra[1]);
       }
       require(buffer != nullptr);
+      require(bytes <= r.kernel->image().param_bytes, Code::kLaunchOutOfResources);
       packed.resize(bytes);
       std::memcpy(packed.data(), buffer, bytes);
       r.arguments = nullptr;
@@ -47,38 +49,55 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
     } else if (parameters == nullptr) {
       require(r.kernel->image().params.empty());
     }
-    cudart::submit_launch(device, r, cudart::stream_of(device, stream), f);
+    cudart::as_launch([&] { cudart::submit_launch(device, r, cudart::stream_of(device, stream), f); });
   });
 }
 
 }  // namespace
 
-GPUSIM_DRIVER cuModuleLoad(CUmodule* module, const char* file) { return load_image_file(module, file); }
+GPUSIM_DRIVER cuModuleLoad(CUmodule* module, const char* file) {
+  const CUresult missing = missing_context();
+  return missing != 0 ? missing : load_image_file(module, file);
+}
 GPUSIM_DRIVER cuModuleLoadData(CUmodule* module, const void* image) {
-  return load_image(module, image, "module");
+  const CUresult missing = missing_context();
+  return missing != 0 ? missing : load_image(module, image, "module");
 }
 GPUSIM_DRIVER cuModuleLoadFatBinary(CUmodule* module, const void* image) {
-  return load_image(module, image, "fat binary");
+  const CUresult missing = missing_context();
+  return missing != 0 ? missing : load_image(module, image, "fat binary");
 }
 GPUSIM_DRIVER cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, const int* options,
                                  void** values) {
+  constexpr int kOptions = 34;  // CU_JIT_NUM_OPTIONS of CUDA 13.0
+  if (const CUresult missing = missing_context(); missing != 0) return missing;
+  for (unsigned i = 0; options != nullptr && i < count; ++i)
+    if (options[i] < 0 || options[i] >= kOptions) return static_cast<int>(Code::kInvalidValue);
   return load_image(module, image, "module", {options, values, count});
 }
 GPUSIM_DRIVER cuModuleUnload(CUmodule module) {
-  return call([&](Device& device) {
-    forget_references(loaded_module(module));
+  return in_context([&](Device& device) {
+    Module& loaded = loaded_module(module);
+    device.check();
+    forget_references(loaded);
     cudart::unload(device, module);
   });
 }
 GPUSIM_DRIVER cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return call([&](Device& device) {
     require(function != nullptr);
+    device.check();
     *function = &cudart::kernel_in(device, loaded_module(module), name);
   });
 }
 GPUSIM_DRIVER cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  return call([&](Device&) {
-    const Module::Global global = cudart::global_in(loaded_module(module), name);
+  return call([&](Device& device) {
+    device.check();
+    require(address != nullptr || bytes != nullptr);
+    Module& loaded = loaded_module(module);
+    // A function is there, but no variable.
+    require(name == nullptr || !device.kernel(loaded, name).exists());
+    const Module::Global global = cudart::global_in(loaded, name);
     if (address != nullptr) *address = global.address;
     if (bytes != nullptr) *bytes = global.bytes;
   });
@@ -135,20 +154,21 @@ GPUSIM_DRIVER cuKernelGetFunction(CUfunction* function, CUfunction kernel) {
 
 GPUSIM_DRIVER cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
   return call([&](Device& device) {
-    require(value != nullptr && attribute >= 0);
+    constexpr int kAttributes = 16;
+    require(value != nullptr && attribute >= 0 && attribute < kAttributes);
+    device.check();
     Kernel& kernel = kernel_of(function);
     const isa::KernelImage& image = kernel.image();
     const auto machine = static_cast<int>(device.machine().gpu.compute_capability);
     switch (attribute) {
-      case 0: {
-        int threads = static_cast<int>(device.machine().sm.max_threads_per_block);
-        while (threads > 32 && device.blocks_per_sm(kernel, static_cast<uint32_t>(threads), 0) == 0)
-          threads -= 32;
-        *value = threads;
+      case 0:
+        *value = device.most_threads(kernel);
         break;
-      }
       case 1:
         *value = static_cast<int>(image.static_shared_bytes);
+        break;
+      case 2:
+        *value = static_cast<int>(kernel.module().constant_bytes());
         break;
       case 3:
         *value = static_cast<int>(image.local_bytes);
@@ -192,9 +212,7 @@ GPUSIM_DRIVER cuFuncSetAttribute(CUfunction function, int attribute, int value) 
     if (attribute >= 10) return cudart::set_cluster_attribute(kernel, attribute, value);
     require(attribute == 8 || attribute == 9);
     if (attribute == 8) {
-      require(value >= 0 &&
-              value <= int64_t{device.machine().shared.bytes} - int64_t{kernel.image().static_shared_bytes});
-      kernel.max_dynamic_shared = static_cast<uint32_t>(value);
+      require(device.set_max_dynamic_shared(kernel, value));
     } else {
       require(value >= -1 && value <= 100);
       kernel.carveout = value;
@@ -228,7 +246,12 @@ GPUSIM_DRIVER cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offs
 GPUSIM_DRIVER cuKernelGetParamInfo(CUfunction kernel, size_t index, size_t* offset, size_t* bytes) {
   return cuFuncGetParamInfo(kernel, index, offset, bytes);
 }
-GPUSIM_DRIVER cuFuncSetCacheConfig(CUfunction, int) { return 0; }
+GPUSIM_DRIVER cuFuncSetCacheConfig(CUfunction function, int config) {
+  return call([&](Device&) {
+    (void)kernel_of(function);
+    require(config >= 0 && config <= 3);
+  });
+}
 /// Kernels are compiled when they are first needed; who asks for it needs them.
 GPUSIM_DRIVER cuFuncLoad(CUfunction function) {
   return call([&](Device&) { (void)kernel_of(function).image(); });
@@ -239,7 +262,12 @@ GPUSIM_DRIVER cuFuncIsLoaded(int* loaded, CUfunction function) {
     *loaded = kernel_of(function).is_compiled();
   });
 }
-GPUSIM_DRIVER cuFuncSetSharedMemConfig(CUfunction, int) { return 0; }
+GPUSIM_DRIVER cuFuncSetSharedMemConfig(CUfunction function, int config) {
+  return call([&](Device&) {
+    (void)kernel_of(function);
+    require(config >= 0 && config <= 2);
+  });
+}
 GPUSIM_DRIVER cuFuncGetModule(CUmodule* module, CUfunction function) {
   return call([&](Device&) {
     require(module != nullptr);
@@ -319,7 +347,9 @@ GPUSIM_DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunctio
   });
 }
 GPUSIM_DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction f, int threads,
-                                                                   size_t shared, unsigned) {
+                                                                   size_t shared, unsigned flags) {
+  constexpr unsigned kDisableCachingOverride = 1;
+  if (flags > kDisableCachingOverride) return static_cast<int>(Code::kInvalidValue);
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }
 GPUSIM_DRIVER cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction f, size_t (*shared_of)(int),
@@ -327,7 +357,7 @@ GPUSIM_DRIVER cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction
   return call([&](Device& device) {
     require(grid != nullptr && block != nullptr);
     Kernel& kernel = kernel_of(f);
-    int most = static_cast<int>(device.machine().sm.max_threads_per_block);
+    int most = device.most_threads(kernel);
     if (limit > 0) most = std::min(most, limit);
     int best = 0, best_threads = 0;
     for (int threads = most; threads >= 32; threads -= 32) {

@@ -9,6 +9,8 @@
 
 extern "C" {
 int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
 int cuModuleLoadData(void**, const void*);
 int cuModuleGetFunction(void**, void*, const char*);
 int cuFuncGetAttribute(int*, int, void*);
@@ -40,6 +42,9 @@ TEST(Occupancy, QuestionsLeaveTheKernelAsItIs) {
   setenv("GPUSIM_FUNCTIONAL", "1", 1);
   constexpr int kMaxThreads = 0, kRegisters = 4;
   ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
   void *module = nullptr, *function = nullptr;
   ASSERT_EQ(cuModuleLoadData(&module, many_registers().c_str()), 0);
   ASSERT_EQ(cuModuleGetFunction(&function, module, "many"), 0);

@@ -19,8 +19,8 @@ GPUSIM_SAME(cuMemPoolCreate, cudaMemPoolCreate, (CUmemoryPool * pool, const cuda
             (pool, properties))
 GPUSIM_SAME(cuMemPoolDestroy, cudaMemPoolDestroy, (CUmemoryPool pool), (pool))
 GPUSIM_SAME(cuMemPoolTrimTo, cudaMemPoolTrimTo, (CUmemoryPool pool, size_t bytes), (pool, bytes))
-GPUSIM_SAME(cuMemPoolSetAccess, cudaMemPoolSetAccess, (CUmemoryPool pool, const void* map, size_t count),
-            (pool, map, count))
+GPUSIM_SAME(cuMemPoolSetAccess, cudaMemPoolSetAccess,
+            (CUmemoryPool pool, const cudaMemAccessDesc* access, size_t count), (pool, access, count))
 GPUSIM_SAME(cuMemPoolGetAccess, cudaMemPoolGetAccess,
             (int* access, CUmemoryPool pool, cudaMemLocation* location), (access, pool, location))
 GPUSIM_SAME(cuMemPoolSetAttribute, cudaMemPoolSetAttribute, (CUmemoryPool pool, int attribute, void* value),

@@ -17,9 +17,10 @@
 
 namespace gpusim::runtime::driver {
 
-GPUSIM_SAME(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
-            (CUstream * stream, unsigned flags, int priority), (stream, flags, priority))
-GPUSIM_SAME(cuStreamCreate, cudaStreamCreateWithFlags, (CUstream * stream, unsigned flags), (stream, flags))
+GPUSIM_SAME_IN_CONTEXT(cuStreamCreateWithPriority, cudaStreamCreateWithPriority,
+                       (CUstream * stream, unsigned flags, int priority), (stream, flags, priority))
+GPUSIM_SAME_IN_CONTEXT(cuStreamCreate, cudaStreamCreateWithFlags, (CUstream * stream, unsigned flags),
+                       (stream, flags))
 GPUSIM_SAME(cuStreamDestroy_v2, cudaStreamDestroy, (CUstream stream), (stream))
 GPUSIM_SAME_STREAM(cuStreamSynchronize, cudaStreamSynchronize, (CUstream stream), (stream))
 GPUSIM_SAME_STREAM(cuStreamQuery, cudaStreamQuery, (CUstream stream), (stream))
@@ -42,7 +43,8 @@ GPUSIM_SAME_STREAM(cuStreamSetAttribute, cudaStreamSetAttribute,
                    (CUstream stream, int attribute, const void* value), (stream, attribute, value))
 GPUSIM_SAME_STREAM(cuStreamCopyAttributes, cudaStreamCopyAttributes, (CUstream to, CUstream from), (to, from))
 
-GPUSIM_SAME(cuEventCreate, cudaEventCreateWithFlags, (CUevent * event, unsigned flags), (event, flags))
+GPUSIM_SAME_IN_CONTEXT(cuEventCreate, cudaEventCreateWithFlags, (CUevent * event, unsigned flags),
+                       (event, flags))
 GPUSIM_SAME(cuEventDestroy_v2, cudaEventDestroy, (CUevent event), (event))
 GPUSIM_SAME_STREAM(cuEventRecord, cudaEventRecord, (CUevent event, CUstream stream), (event, stream))
 GPUSIM_SAME_STREAM(cuEventRecordWithFlags, cudaEventRecordWithFlags,
@@ -250,6 +252,11 @@ constexpr Form kForms[] = {{"cuStreamGetCaptureInfo_v2", 11030},
                            {"cuStreamUpdateCaptureDependencies_v2", 12030},
                            {"cuMemcpyBatchAsync_v2", 13000},
                            {"cuMemcpy3DBatchAsync_v2", 13000}};
+/// The names that functions are asked for by, and the version that each came with.
+constexpr Form kSince[] = {
+#include "runtime/driver/versions.inc"
+};
+constexpr int kNewestVersion = 13000, kVersionNotSufficient = 2;
 bool is_newer(std::string_view name, int version) {
   return std::ranges::any_of(kForms, [&](const Form& f) { return f.name == name && version < f.since; });
 }
@@ -270,12 +277,20 @@ GPUSIM_DRIVER cuGetExportTable(const void** table, const void*) {
 /// The newest form of a function that programs of that version know.
 GPUSIM_DRIVER cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
                                   int* status) {
+  constexpr unsigned long long kFlags = 3;
   if (name == nullptr || function == nullptr) return 1;
-  static void* const self = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   *function = nullptr;
+  if (version > kNewestVersion || (flags & ~kFlags) != 0) return 1;
+  const auto* const known = std::ranges::find(kSince, std::string_view(name), &Form::name);
+  if (known != std::end(kSince) && version < known->since) {
+    if (status != nullptr) *status = kVersionNotSufficient;
+    return status == nullptr ? static_cast<int>(Code::kSymbolNotFound) : 0;
+  }
+  static void* const self = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
   // The one function whose newest form has another name.
   if (std::strcmp(name, "cuGraphInstantiate") == 0 && version >= 12000) name = "cuGraphInstantiateWithFlags";
   for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
+    if (known == std::end(kSince)) break;
     // Contexts with parameters are asked for by newer programs only; they take the form without.
     if (std::strcmp(name, "cuCtxCreate") == 0 && (suffix[1] == '3' || suffix[1] == '4')) continue;
     const std::string newest = std::string(name) + suffix;

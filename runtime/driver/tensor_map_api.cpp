@@ -20,10 +20,14 @@ struct CUtensorMap {
   alignas(TensorMap::kAlign) std::byte bytes[TensorMap::kBytes];
 };
 
-/// One of `count` numbers, of which those from `supported` on are not supported.
-void require_number(int number, int count, int supported) {
+/// One of `count` numbers, of which those from `supported` on are of later machines than compute
+/// capability 9.0.
+void require_number(const Device& device, int number, int count, int supported) {
   require(number >= 0 && number < count);
-  require(number < supported, Code::kNotSupported);
+  constexpr unsigned kLater = 100;
+  if (number >= supported)
+    throw Failure(device.machine().gpu.compute_capability < kLater ? Code::kInvalidValue
+                                                                   : Code::kNotSupported);
 }
 
 void require_place(const CUtensorMap* map) {
@@ -36,13 +40,15 @@ GPUSIM_DRIVER cuTensorMapEncodeTiled(CUtensorMap* to, int element, unsigned rank
                                      const uint64_t* size, const uint64_t* stride, const uint32_t* box,
                                      const uint32_t* step, int interleave, int swizzle, int promotion,
                                      int fill) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require_place(to);
     require(rank >= 1 && rank <= TensorMap::kMostRank);
     require(size != nullptr && box != nullptr && step != nullptr && (rank == 1 || stride != nullptr));
-    require_number(element, kElements, TensorMap::kElements);
-    require_number(swizzle, kSwizzles, TensorMap::kSwizzles);
-    require_number(interleave, kInterleaves, 1);
+    require_number(device, element, kElements, TensorMap::kElements);
+    require_number(device, swizzle, kSwizzles, TensorMap::kSwizzles);
+    constexpr unsigned kLeastInterleaved = 3;
+    require(interleave >= 0 && interleave < kInterleaves && (interleave == 0 || rank >= kLeastInterleaved));
+    require(interleave == 0, Code::kNotSupported);
     require(promotion >= 0 && promotion < kPromotions && fill >= 0 && fill < kFills);
     TensorMap map;
     map.address = reinterpret_cast<uintptr_t>(address);
@@ -56,7 +62,7 @@ GPUSIM_DRIVER cuTensorMapEncodeTiled(CUtensorMap* to, int element, unsigned rank
     std::copy_n(step, rank, map.step.begin());
     // Steps of the first dimension are not looked at.
     map.step[0] = 1;
-    std::ranges::copy(encoded(map), to->bytes);
+    std::ranges::copy(encoded(map, device.machine().shared.bytes), to->bytes);
   });
 }
 

@@ -56,8 +56,8 @@ TEST(TensorMapApi, ChecksWhatTheManualAsksFor) {
   EXPECT_EQ(error_of([](Tensor& t) { t.step[0] = 0; }), 0) << "the first dimension's is not looked at";
   EXPECT_EQ(error_of([](Tensor& t) { t.swizzle = 3; }), kInvalidValue) << "rows of 256 bytes are too long";
   EXPECT_EQ(error_of([](Tensor& t) { t.fill = 1; }), kInvalidValue) << "integers have no NaN";
-  EXPECT_EQ(error_of([](Tensor& t) { t.interleave = 1; }), kNotSupported);
-  EXPECT_EQ(error_of([](Tensor& t) { t.swizzle = 4; }), kNotSupported);
+  EXPECT_EQ(error_of([](Tensor& t) { t.interleave = 1; }), kInvalidValue);
+  EXPECT_EQ(error_of([](Tensor& t) { t.swizzle = 4; }), kInvalidValue);
   EXPECT_EQ(error_of([](Tensor& t) { t.element = 99; }), kInvalidValue);
 }
 

@@ -34,6 +34,8 @@ struct Copy2d {
 
 extern "C" {
 int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
 int cuDevicePrimaryCtxRetain(Handle*, int);
 int cuCtxSetCurrent(Handle);
 int cuModuleLoadData(Handle*, const void*);
@@ -97,6 +99,9 @@ class TextureReferences : public ::testing::Test {
     setenv("GPUSIM_QUIET", "1", 1);
     setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), kSuccess);
+    void* primary = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+    ASSERT_EQ(cuCtxSetCurrent(primary), 0);
     Handle context = nullptr;
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), kSuccess);
     ASSERT_EQ(cuCtxSetCurrent(context), kSuccess);

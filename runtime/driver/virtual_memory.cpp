@@ -63,7 +63,11 @@ struct Range {
 };
 struct State {
   std::map<uint64_t, Range> ranges;  ///< by address
-  std::map<Handle, std::shared_ptr<Piece>> pieces;
+  struct Held {
+    std::shared_ptr<Piece> piece;
+    uint64_t users = 1;
+  };
+  std::map<Handle, Held> pieces;
   Handle next = 1;
 };
 State& state() {
@@ -86,12 +90,12 @@ Range& range_of(uint64_t address, uint64_t bytes) {
 std::shared_ptr<Piece> piece_of(Handle handle) {
   const auto found = state().pieces.find(handle);
   require(found != state().pieces.end());
-  return found->second;
+  return found->second.piece;
 }
 
 Handle add_piece(std::shared_ptr<Piece> piece) {
   const Handle handle = state().next++;
-  state().pieces.emplace(handle, std::move(piece));
+  state().pieces[handle].piece = std::move(piece);
   return handle;
 }
 
@@ -142,7 +146,7 @@ GPUSIM_DRIVER cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllo
                                             int option) {
   return call([&](Device&) {
     require(granularity != nullptr && (option == 0 || option == 1));
-    require_properties(properties);
+    require(properties != nullptr);
     *granularity = kGranularity;
   });
 }
@@ -192,7 +196,11 @@ GPUSIM_DRIVER cuMemCreate(Handle* handle, size_t bytes, const CUmemAllocationPro
   });
 }
 GPUSIM_DRIVER cuMemRelease(Handle handle) {
-  return call([&](Device&) { require(state().pieces.erase(handle) != 0); });
+  return call([&](Device&) {
+    const auto at = state().pieces.find(handle);
+    require(at != state().pieces.end());
+    if (--at->second.users == 0) state().pieces.erase(at);
+  });
 }
 GPUSIM_DRIVER cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties, Handle handle) {
   return call([&](Device&) {
@@ -206,7 +214,8 @@ GPUSIM_DRIVER cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, Handle 
   return call([&](Device& device) {
     device.check();
     const std::shared_ptr<Piece> piece = piece_of(handle);
-    require(flags == 0 && offset == 0 && bytes == piece->bytes && address % kGranularity == 0);
+    require(flags == 0 && address % kGranularity == 0);
+    require(offset == 0 && bytes == piece->bytes, Code::kNotSupported);
     Range& range = range_of(address, bytes);
     const auto after = range.mapped.lower_bound(address);
     require(after == range.mapped.end() || after->first >= address + bytes);
@@ -222,9 +231,15 @@ GPUSIM_DRIVER cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, Handle 
 GPUSIM_DRIVER cuMemUnmap(CUdeviceptr address, size_t bytes) {
   return call([&](Device& device) {
     Range& range = range_of(address, bytes);
-    const auto mappings = filling(range, address, bytes);
+    require(address % kGranularity == 0 && bytes % kGranularity == 0);
+    // Whole mappings; where there is none, nothing is done.
+    auto first = range.mapped.lower_bound(address);
+    const auto last = range.mapped.lower_bound(address + bytes);
+    const auto end_of = [](const auto& mapping) { return mapping->first + mapping->second.piece->bytes; };
+    require(first == range.mapped.begin() || end_of(std::prev(first)) <= address);
+    require(first == last || end_of(std::prev(last)) <= address + bytes);
     device.synchronize();
-    for (const auto& mapping : mappings) range.mapped.erase(mapping);
+    range.mapped.erase(first, last);
     mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     show(device, range);
   });
@@ -238,7 +253,7 @@ GPUSIM_DRIVER cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAcces
     const auto mappings = filling(range, address, bytes);
     for (size_t i = 0; i < count; ++i) {
       require(accesses[i].location.type == kOnDevice);
-      require(accesses[i].location.id == 0, Code::kInvalidDevice);
+      require(accesses[i].location.id == 0);
       const unsigned access = accesses[i].flags;
       require(access == kNone || access == kRead || access == kReadWrite);
       for (const auto& mapping : mappings) mapping->second.access = access;
@@ -269,6 +284,12 @@ GPUSIM_DRIVER cuMemRetainAllocationHandle(Handle* handle, void* address) {
     require(mapping != range.mapped.begin());
     --mapping;
     require(place - mapping->first < mapping->second.piece->bytes);
+    for (auto& [known, held] : state().pieces)
+      if (held.piece == mapping->second.piece) {
+        ++held.users;
+        *handle = known;
+        return;
+      }
     *handle = add_piece(mapping->second.piece);
   });
 }
@@ -278,9 +299,8 @@ GPUSIM_DRIVER cuMemExportToShareableHandle(void* shareable, Handle handle, int t
                                            unsigned long long flags) {
   return call([&](Device&) {
     require(shareable != nullptr && flags == 0);
-    require(type == kPosixFile, Code::kNotSupported);
     const std::shared_ptr<Piece> piece = piece_of(handle);
-    require((piece->properties.handle_types & kPosixFile) != 0);
+    require((piece->properties.handle_types & type) != 0);
     const int descriptor = dup(piece->file);
     if (descriptor < 0) throw Failure(Code::kUnknown, "no further file descriptor");
     *static_cast<int*>(shareable) = descriptor;
@@ -294,7 +314,7 @@ GPUSIM_DRIVER cuMemImportFromShareableHandle(Handle* handle, void* shareable, in
     struct stat status {};
     if (descriptor < 0 || fstat(descriptor, &status) != 0 || status.st_size == 0) {
       if (descriptor >= 0) close(descriptor);
-      throw Failure(Code::kInvalidValue);
+      throw Failure(descriptor < 0 ? Code::kUnknown : Code::kInvalidValue);
     }
     const auto bytes = static_cast<uint64_t>(status.st_size);
     CUmemAllocationProp properties{};

@@ -24,6 +24,8 @@ struct Access {
   unsigned flags;
 };
 int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
 int cuMemGetInfo_v2(size_t*, size_t*);
 int cuMemAlloc_v2(unsigned long long*, size_t);
 int cuMemGetAllocationGranularity(size_t*, const Properties*, int);
@@ -75,6 +77,9 @@ class VirtualMemory : public ::testing::Test {
     setenv("GPUSIM_QUIET", "1", 1);
     setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), 0);
+    void* primary = nullptr;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+    ASSERT_EQ(cuCtxSetCurrent(primary), 0);
     properties_.type = 1, properties_.location = {1, 0}, properties_.handle_types = 1;
     ASSERT_EQ(cuMemGetAllocationGranularity(&piece_, &properties_, 0), 0);
   }

@@ -158,6 +158,7 @@ void Gpu::launch(uint32_t program, const std::string& kernel, Extent grid, Exten
     for (const void* a : arguments) places.push_back(const_cast<void*>(a));
     r.arguments = places.data();
     own_->device.launch(r, own_->stream(stream));
+    own_->device.check();
   });
 }
 

@@ -399,7 +399,7 @@ void check_old_names(unsigned* data, unsigned count) {
   int preference = -1;
   must("cudaThreadSetCacheConfig", cudaThreadSetCacheConfig(kPreferShared));
   must("cudaThreadGetCacheConfig", cudaThreadGetCacheConfig(&preference));
-  check("no preference on this device", preference == 0);
+  check("the preference", preference == kPreferShared);
   check("a preference that is none", cudaThreadSetCacheConfig(4) == kInvalidValue);
   check("the last error", cudaGetLastError() == kInvalidValue);
   launch(data, count, nullptr);
