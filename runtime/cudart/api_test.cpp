@@ -53,6 +53,9 @@ cudaError_t cudaGetSymbolSize(size_t*, const void*);
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
 cudaError_t cudaDeviceReset();
+cudaError_t cudaDeviceGetLimit(size_t*, int);
+cudaError_t cudaDeviceSetLimit(int, size_t);
+cudaError_t cudaFuncSetAttribute(const void*, int, int);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
 cudaError_t cudaDeviceGetAttribute(int*, int, int);
@@ -591,6 +594,56 @@ TEST_F(Cudart, PropertiesAreTheMachines) {
   EXPECT_GT(a.numRegs, 0);
   ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, &scale_stub, 256, 0), 0);
   EXPECT_EQ(value, 8);
+}
+
+class HopperCudart : public Cudart {
+ protected:
+  void SetUp() override {
+    Cudart::SetUp();
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/h200.cfg", 1);
+  }
+};
+
+// As an H100 with driver 580.159 answers.
+TEST_F(HopperCudart, AttributesLimitsAndOccupancy) {
+  const auto attribute = [](int which) {
+    int value = -77;
+    EXPECT_EQ(cudaDeviceGetAttribute(&value, which, 0), 0) << which;
+    return value;
+  };
+  constexpr int kSharedOfSm = 81, kSharedOfBlock = 97, kPersistingL2 = 108, kSurfaceCubes = 66, kNone = 148;
+  EXPECT_EQ(attribute(kSharedOfSm), 233472);
+  EXPECT_EQ(attribute(kSharedOfBlock), 232448);
+  EXPECT_EQ(attribute(kPersistingL2), 32768000);
+  EXPECT_EQ(attribute(kSurfaceCubes), 32768);
+  int value = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, kNone, 0), error(Code::kInvalidValue));
+  constexpr int kStack = 0, kPrintf = 1, kSyncDepth = 3, kGranularity = 5;
+  size_t limit = 0;
+  ASSERT_EQ(cudaDeviceSetLimit(kStack, 1000), 0);
+  ASSERT_EQ(cudaDeviceGetLimit(&limit, kStack), 0);
+  EXPECT_EQ(limit, 1008u);
+  EXPECT_EQ(cudaDeviceSetLimit(kStack, 600000), error(Code::kInvalidValue));
+  ASSERT_EQ(cudaDeviceGetLimit(&limit, kPrintf), 0);
+  EXPECT_EQ(limit, 8650752u);
+  EXPECT_EQ(cudaDeviceGetLimit(&limit, kSyncDepth), error(Code::kUnsupportedLimit));
+  EXPECT_EQ(cudaDeviceSetLimit(kGranularity, 129), error(Code::kInvalidValue));
+  // A block's kilobyte for the system, and the part of the L1 that the kernel prefers.
+  const auto blocks = [](size_t shared) {
+    int n = -1;
+    EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, &count_stub, 32, shared), 0);
+    return n;
+  };
+  EXPECT_EQ(blocks(10000), 20);
+  EXPECT_EQ(blocks(100000), 0) << "not without asking";
+  constexpr int kMaxDynamicShared = 8, kCarveout = 9;
+  ASSERT_EQ(cudaFuncSetAttribute(&count_stub, kCarveout, 1), 0);
+  EXPECT_EQ(blocks(0), 8);
+  EXPECT_EQ(blocks(1000), 4);
+  EXPECT_EQ(blocks(10000), 1);
+  ASSERT_EQ(cudaFuncSetAttribute(&count_stub, kMaxDynamicShared, 0), 0);
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 1024, nullptr),
+            error(Code::kInvalidValue));
 }
 
 }  // namespace
