@@ -19,7 +19,7 @@ endif()
 set(GPUSIM_SIMD_SETS simd_base simd_avx2 simd_avx512 CACHE STRING "Instruction sets to compile for: simd_base and any of the others")
 # Two sources for each set: more would parse the same headers again, one would leave a core idle.
 set(half_a integer float convert memory atomic)
-set(half_b bit half approx compare warp wmma)
+set(half_b bit half approx compare warp wmma mma)
 if(NOT simd_base IN_LIST GPUSIM_SIMD_SETS)
   message(FATAL_ERROR "GPUSIM_SIMD_SETS is '${GPUSIM_SIMD_SETS}' and must hold simd_base, which any processor has")
 endif()

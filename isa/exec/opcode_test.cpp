@@ -171,6 +171,7 @@ const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
     {"tex", "isa/lowering/texture_statement_test.cpp"},
     {"txq", "isa/lowering/texture_statement_test.cpp"},
     {"wgmma", "isa/lowering/wgmma_test.cpp"},
+    {"mma", "isa/lowering/families_test.cpp"},
     {"wmma", "isa/exec/wmma_test.cpp"},
     {"wmma.load", "isa/exec/wmma_test.cpp"},
     {"wmma.store", "isa/exec/wmma_test.cpp"},

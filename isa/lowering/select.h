@@ -13,8 +13,9 @@
 #include "isa/ptx/wmma.h"
 
 namespace gpusim::isa {
+struct MmaForm;
 struct WgmmaTile;
-}
+}  // namespace gpusim::isa
 
 namespace gpusim::isa::lir {
 
@@ -190,6 +191,10 @@ class Selector {
   // select_mma.cpp
   void matrix_move(Frame& frame, const Instruction& inst);
   void mma(Frame& frame, const Instruction& inst);
+  struct MmaRegisters;
+  static Op whole_step(Op op, const MmaForm& form, const MmaRegisters& r);
+  std::vector<Op> double_steps(const Op& step, const MmaForm& form, const MmaRegisters& r);
+  static std::vector<Op> half_steps(const Op& step, const MmaForm& form, WmmaSum sum, const MmaRegisters& r);
   /// A step of a matrix multiplication, without its registers; nothing if there is no such form.
   /// select_wmma.cpp
   [[nodiscard]] std::optional<Op> matrix_step(uint64_t key, Type result, const WmmaSum& sum) const;
@@ -210,7 +215,7 @@ class Selector {
                  int count);
   void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);
   void wmma_mma(Frame& frame, const Instruction& inst);
-  void wmma_emit(std::vector<Op> ops, bool wide);
+  void wmma_emit(std::vector<Op> ops, std::span<const Var> results, bool wide);
 
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);

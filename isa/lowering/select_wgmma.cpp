@@ -1,8 +1,8 @@
-// Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns one load of B's registers, then the operations of
-// 16 x 8 results and 16 bytes or 32 of k that mma consists of. They are done in the order in which they are
-// issued, and who reads a result waits for it. On the hardware the four warps multiply together: at fences
-// and waits, the warps of a group wait for each other, so that what one of them has stored is there for all,
-// and none stores to what another one has still to read.
+// Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns one load of B's registers, then the operations
+// that mma consists of: 16 x 8 results, or with elements of 8 bits and of one two of 8 x 8. They are done in
+// the order in which they are issued, and who reads a result waits for it. On the hardware the four warps
+// multiply together: at fences and waits, the warps of a group wait for each other, so that what one of them
+// has stored is there for all, and none stores to what another one has still to read.
 #include <bit>
 
 #include "isa/exec/wgmma.h"
@@ -52,7 +52,7 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
   const size_t order = WgmmaForm::kSigns + 2;
   const bool a_transposed = form->has_order && !form->a_in_registers && flag(order) != 0;
   const bool b_transposed = form->has_order && flag(inst.operands.size() - 1) != 0;
-  const bool bytes = form->a != Type::kF16 && form->a != Type::kBF16 && form->a != Type::kTF32;
+  const bool in_halves = form->a != Type::kF16 && form->a != Type::kBF16 && form->a != Type::kTF32;
 
   WmmaSum sum = mma_sum(inst.mods, form->a, module_.target_sm);
   sum.satfinite = form->satfinite ? 1 : 0;
@@ -86,7 +86,7 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
     results.push_back(destination(frame, p, Type::kB32));
   }
   const Value descriptor = value(frame, inst.operands[2], Type::kB64);
-  const size_t tiles = form->columns / 8, per_tile = parts.size() / tiles, steps = bytes ? 2 : 1;
+  const size_t tiles = form->columns / 8, per_tile = parts.size() / tiles, halves = in_halves ? 2 : 1;
   std::vector<Value> b;
   for (size_t t = 0; t < tiles; ++t) {
     if (t % 2 == 0) {
@@ -95,15 +95,16 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
       tile.transposed = b_transposed;
       b = wgmma_load(descriptor, tile, t + 1 < tiles ? 4 : 2);
     }
-    for (size_t s = 0; s < steps; ++s) {
+    for (size_t h = 0; h < halves; ++h) {
       Op part = op;
-      if (s != 0) part.pred_src[0] = kNoVar, part.pred_negated[0] = false;
-      for (size_t i = 0; i < 4 / steps; ++i) part.src[part.num_src++] = a[s * 2 + i];
-      for (size_t i = 0; i < 2 / steps; ++i) part.src[part.num_src++] = b[t % 2 * 2 + s + i];
-      for (size_t i = t * per_tile; i < (t + 1) * per_tile; ++i) {
+      sum.lower = static_cast<uint8_t>(h);
+      part.imm = std::bit_cast<uint64_t>(sum);
+      for (size_t i = h; i < 4; i += halves) part.src[part.num_src++] = a[i];
+      for (size_t i = 0; i < 2; ++i) part.src[part.num_src++] = b[t % 2 * 2 + i];
+      const size_t count = per_tile / halves;
+      for (size_t i = t * per_tile + h * count; i < t * per_tile + (h + 1) * count; ++i) {
         part.src[part.num_src++] = sums[i];
-        part.dst[part.num_dst++] = s + 1 == steps ? results[i] : program_.new_var(VarClass::kRow32);
-        sums[i] = Value{part.dst[part.num_dst - 1], false, 0};
+        part.dst[part.num_dst++] = results[i];
       }
       emit(part);
     }

@@ -219,9 +219,12 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
   const size_t row_halves = splits_columns(m.shape) ? 1 : halves, column_halves = halves / row_halves;
   std::vector<Op> ops;
   for (size_t h = 0; h < halves; ++h) {
-    std::optional<Op> step =
-        matrix_step(form_key(Opcode::kWmmaMma, types.a, types.d, static_cast<uint32_t>(types.c)), types.d,
-                    mma_sum(m, types.a, module_.target_sm));
+    WmmaSum sum = mma_sum(m, types.a, module_.target_sm);
+    // Of tf32 it is two steps of four products, even where mma sums up eight (measured on an H100).
+    constexpr uint8_t kTf32Block = 4;
+    if (types.a == Type::kTF32) sum.block = kTf32Block;
+    std::optional<Op> step = matrix_step(
+        form_key(Opcode::kWmmaMma, types.a, types.d, static_cast<uint32_t>(types.c)), types.d, sum);
     if (!step) return unsupported(inst, "this form");
     Op& op = *step;
     const auto add = [&](const std::vector<Value>& from, size_t parts) {
@@ -235,18 +238,23 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
       op.dst[op.num_dst++] = results[h * results.size() / halves + i];
     ops.push_back(op);
   }
-  wmma_emit(std::move(ops), type_bytes(d.register_type) == 8);
+  wmma_emit(std::move(ops), results, type_bytes(d.register_type) == 8);
 }
 
-/// The second half may read registers that the first one writes: then that one writes others first.
-void Selector::wmma_emit(std::vector<Op> ops, bool wide) {
+/// A later operation may read registers that an earlier one writes results to: then that one writes others
+/// first. What else it writes is for later ones to read.
+void Selector::wmma_emit(std::vector<Op> ops, std::span<const Var> results, bool wide) {
   std::vector<std::pair<Var, Var>> moves;
-  Op& first = ops.front();
-  for (int i = 0; i < first.num_dst && ops.size() > 1; ++i) {
-    if (!contains(ops.back(), first.dst[i])) continue;
-    const Var t = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
-    moves.emplace_back(first.dst[i], t);
-    first.dst[i] = t;
+  for (size_t n = 0; n + 1 < ops.size(); ++n) {
+    for (int i = 0; i < ops[n].num_dst; ++i) {
+      Var& result = ops[n].dst[i];
+      const bool is_read = std::any_of(ops.begin() + static_cast<ptrdiff_t>(n) + 1, ops.end(),
+                                       [&](const Op& later) { return contains(later, result); });
+      if (!is_read || std::ranges::find(results, result) == results.end()) continue;
+      const Var t = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
+      moves.emplace_back(result, t);
+      result = t;
+    }
   }
   for (Op& op : ops) emit(op);
   for (const auto& [to, from] : moves) {

@@ -53,6 +53,7 @@ struct WmmaTile {
 };
 static_assert(sizeof(WmmaTile) == sizeof(uint64_t));
 
+enum WmmaLayoutBit : uint8_t { kAByColumns = 1, kBByRows = 2 };
 /// MicroOp::imm of a micro-op of wmma.mma: 16 x 8 results (f64: 8 x 8), as the arithmetic of the target gives
 /// them (isa/exec/semantics/wmma.inc).
 struct WmmaSum {
@@ -61,7 +62,10 @@ struct WmmaSum {
   uint8_t satfinite = 0;
   uint8_t rounding = 0;  ///< of f64: kModRn ...
   uint8_t negated = 0;   ///< of wgmma: products are subtracted
-  uint8_t unused[3] = {};
+  // Of operations on 8 of 16 rows (isa/exec/semantics/mma.inc).
+  uint8_t lower = 0;    ///< the lower 8 rows; m8n8k4: the columns 4 to 7
+  uint8_t lane = 0;     ///< sparse: the first of four that has where elements lie
+  uint8_t layouts = 0;  ///< m8n8k4: WmmaLayoutBit
 };
 static_assert(sizeof(WmmaSum) == sizeof(uint64_t));
 

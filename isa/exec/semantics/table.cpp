@@ -21,6 +21,7 @@ namespace gpusim::isa {
   RowSpan memory_rows();         \
   RowSpan atomic_rows();         \
   RowSpan wmma_rows();           \
+  RowSpan mma_rows();            \
   }
 // GPUSIM_HAS_...: the sets that this build has (isa/backend.cmake).
 GPUSIM_DECLARE_LEVEL(simd_base)
@@ -48,7 +49,7 @@ std::vector<SemanticRow> collect(std::initializer_list<RowSpan> parts) {
 #define GPUSIM_COLLECT_LEVEL(ns)                                                                          \
   collect({ns::integer_rows(), ns::bit_rows(), ns::float_rows(), ns::half_rows(), ns::approx_rows(),      \
            ns::compare_rows(), ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows(), \
-           ns::wmma_rows()})
+           ns::wmma_rows(), ns::mma_rows()})
 
 #if defined(GPUSIM_HAS_SIMD_AVX2)
 constexpr bool kHasAvx2 = true;

@@ -47,6 +47,10 @@ inline constexpr uint32_t kVarCompareShift = 14;    ///< CompareOp or AtomOp fro
 /// Besides the type of C in the variant of a matrix operation on 8-bit integers: B is signed where A is not.
 /// Of 8-bit floating point: B has the other format.
 inline constexpr uint32_t kMmaOtherSign = 1u << 8;
+/// Other matrix operations of mma.
+inline constexpr uint32_t kMmaFourBits = 1u << 9;  ///< integers of 4 bits, not of 8
+inline constexpr uint32_t kMmaSparse = 1u << 10;
+inline constexpr uint32_t kMmaXor = 1u << 11;  ///< of single bits: those that differ count
 
 /// MicroOp::modifiers of kVarDirected and of half-precision forms: rounding in the low bits, then flags.
 enum RuntimeModifier : uint8_t {

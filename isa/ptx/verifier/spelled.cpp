@@ -295,19 +295,28 @@ void FunctionVerifier::check_matrix_move(const Instruction& i) {
                   Type::kB32, !store);
 }
 
+/// mma d, a, b, c; mma.sp d, a, b, c, metadata, selector.
 void FunctionVerifier::check_mma(const Instruction& i) {
   const std::optional<MmaForm> form = mma_form(i);
   if (!form) return;
-  if (i.operands.size() != 4)
-    return error(fmt::format("'{}' takes 4 operands, found {}", name(), i.operands.size()));
+  if (i.operands.size() != form->operands())
+    return error(
+        fmt::format("'{}' takes {} operands, found {}", name(), form->operands(), i.operands.size()));
   const bool doubles = form->multiplicand == Type::kF64;
   const Type word = doubles ? Type::kF64 : Type::kB32;
-  const auto of_sum = [&](Type t) { return t == Type::kF16 || doubles ? Type::kNone : t; };
-  const Type d = of_sum(form->d), c = of_sum(form->c);
-  check_vector_of(i, i.operands[0], form->d_registers, d == Type::kNone ? word : d, true);
+  const auto of_sum = [&](Type t) { return t == Type::kF16 || doubles ? word : t; };
+  check_vector_of(i, i.operands[0], form->d_registers, of_sum(form->d), true);
   check_vector_of(i, i.operands[1], form->a_registers, word, false);
   check_vector_of(i, i.operands[2], form->b_registers, word, false);
-  check_vector_of(i, i.operands[3], form->c_registers, c == Type::kNone ? word : c, false);
+  check_vector_of(i, i.operands[3], form->c_registers, of_sum(form->c), false);
+  if (!form->sparse) return;
+  constexpr size_t kPlaces = 4, kSelector = 5;
+  check_source(i, i.operands[kPlaces], Type::kB32, false);
+  const Operand& selector = i.operands[kSelector];
+  const auto most = static_cast<int64_t>(4 / form->place_lanes) - 1,
+             number = static_cast<int64_t>(selector.imm);
+  if (selector.kind != Operand::Kind::kImmediate || number < 0 || number > most)
+    error(selector.loc, fmt::format("'{}' needs a constant from 0 to {} here", name(), most));
 }
 
 /// wgmma.mma_async d, a, b, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b.
