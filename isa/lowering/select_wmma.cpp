@@ -67,7 +67,7 @@ int default_stride(WmmaMatrix matrix, WmmaShape shape, WmmaLayout layout) {
 
 }  // namespace
 
-/// The arithmetic of the target's tensor cores, see isa/exec/semantics/wmma.inc. Of tf32 they sum half as
+/// The arithmetic of the target's tensor cores, see isa/exec/semantics/matrix_sums.h. Of tf32 they sum half as
 /// many products at once, which are twice as wide.
 WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target) {
   WmmaSum sum;

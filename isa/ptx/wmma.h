@@ -55,7 +55,7 @@ static_assert(sizeof(WmmaTile) == sizeof(uint64_t));
 
 enum WmmaLayoutBit : uint8_t { kAByColumns = 1, kBByRows = 2 };
 /// MicroOp::imm of a micro-op of wmma.mma: 16 x 8 results (f64: 8 x 8), as the arithmetic of the target gives
-/// them (isa/exec/semantics/wmma.inc).
+/// them (isa/exec/semantics/matrix_sums.h).
 struct WmmaSum {
   uint8_t fraction_bits = 0;  ///< behind the point of the largest term: what lies below is cut off
   uint8_t block = 16;         ///< products that are summed before the sum is rounded

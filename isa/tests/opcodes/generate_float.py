@@ -29,8 +29,9 @@ def floats():
             write(f"min.{ftz}{t}", [t, t], t, lambda a, b: minmax_raw(t, F(a), F(b), False))
             write(f"max.{ftz}{t}", [t, t], t, lambda a, b: minmax_raw(t, F(a), F(b), True))
             top = 1 << (bits_of(t) - 1)
-            write(f"abs.{ftz}{t}", [t], t, lambda a: F(a) & (top - 1))
-            write(f"neg.{ftz}{t}", [t], t, lambda a: F(a) ^ top)
+            N = lambda v: NAN["f32"] if t == "f32" and decode(t, v).kind == "nan" else v
+            write(f"abs.{ftz}{t}", [t], t, lambda a: N(F(a) & (top - 1)))
+            write(f"neg.{ftz}{t}", [t], t, lambda a: N(F(a) ^ top))
         write(f"copysign.{t}", [t, t], t, lambda a, b: a & top | b & (top - 1))
     write("add.sat.f32", ["f32", "f32"], "f32", lambda a, b: saturate("f32", add_raw("f32", a, b, "rn")))
     write("mul.sat.f32", ["f32", "f32"], "f32", lambda a, b: saturate("f32", mul_raw("f32", a, b, "rn")))

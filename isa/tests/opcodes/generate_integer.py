@@ -23,7 +23,7 @@ def integers():
         write(f"max.{t}", [t, t], t, lambda a, b: M(max(D(a), D(b))))
         write(f"sad.{t}", [t, t, t], t, lambda a, b, c: M(c + abs(D(a) - D(b))))
         write(f"div.{t}", [t, t], t, lambda a, b: M(trunc_div(D(a), D(b)) if D(b) else -1))
-        write(f"rem.{t}", [t, t], t, lambda a, b: M(D(a) - D(b) * trunc_div(D(a), D(b)) if D(b) else a))
+        write(f"rem.{t}", [t, t], t, lambda a, b: M(D(a) - D(b) * trunc_div(D(a), D(b)) if D(b) else -1))
         write(f"shr.{t}", [t, "n"], t, lambda a, s: M(D(a) >> min(s, 200)))
         if n < 64:
             w = t[0] + str(2 * n)

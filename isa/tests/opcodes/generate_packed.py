@@ -45,7 +45,7 @@ def packed_and_marked():
     for t in ["f32", "f64"]:
         e_bits, m_bits = FORMATS[t]
         field = lambda a: a >> m_bits & (1 << e_bits) - 1
-        write(f"testp.normal.{t}", [t], "pred", lambda a: int(0 < field(a) < (1 << e_bits) - 1))
+        write(f"testp.normal.{t}", [t], "pred", lambda a: int(field(a) < (1 << e_bits) - 1 and (field(a) > 0 or a & (1 << m_bits) - 1 == 0)))
         write(f"testp.subnormal.{t}", [t], "pred", lambda a: int(field(a) == 0 and a & (1 << m_bits) - 1 != 0))
     for name, f in [("or", lambda p, q: p | q), ("and", lambda p, q: p & q)]:
         rows = [[RNG.choice([0, W, RNG.getrandbits(32)]) for _ in range(3)] for _ in range(48)]
