@@ -854,7 +854,7 @@ TEST(Tf32, RoundsToTenBits) {
     EXPECT_EQ(converted("cvt.rz.tf32.f32", sign * (1 + step * 0.99f)), sign);
   }
   EXPECT_EQ(converted("cvt.rz.relu.tf32.f32", -2), 0);
-  EXPECT_TRUE(std::isnan(converted("cvt.rna.tf32.f32", std::nanf(""))));
+  EXPECT_EQ(std::bit_cast<uint32_t>(converted("cvt.rna.tf32.f32", std::nanf(""))), 0x7fffe000u);
   EXPECT_EQ(converted("cvt.rna.tf32.f32", 0x1.fffffep127f), INFINITY);
 }
 

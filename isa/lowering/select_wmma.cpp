@@ -67,8 +67,8 @@ int default_stride(WmmaMatrix matrix, WmmaShape shape, WmmaLayout layout) {
 
 }  // namespace
 
-/// The arithmetic of the target's tensor cores, see isa/exec/semantics/matrix_sums.h. Of tf32 they sum half as
-/// many products at once, which are twice as wide.
+/// The arithmetic of the target's tensor cores, see isa/exec/semantics/matrix_sums.h. Of tf32 they sum half
+/// as many products at once, which are twice as wide.
 WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target) {
   WmmaSum sum;
   sum.fraction_bits = target >= 90 ? 25 : target >= 75 ? 24 : 23;

@@ -162,7 +162,7 @@ def conversions():
                 def to_int(a):
                     x = decode(f, a)
                     if x.kind == "nan":
-                        return 0
+                        return 1 << (bits_of(d) - 1) if 64 in (bits_of(d), bits_of(f)) else 0
                     if x.kind == "inf":
                         return mask(d, low(d) if x.sign else high(d))
                     return mask(d, clamp(d, round_int(x.value, mode)))

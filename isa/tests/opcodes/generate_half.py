@@ -289,8 +289,10 @@ def integer_conversions():
 
                 def to_int(a):
                     x = decode(t, a)
-                    if x.kind != "num":
-                        return 0 if x.kind == "nan" else mask(i, low(i) if x.sign else high(i))
+                    if x.kind == "nan":
+                        return 1 << 63 if bits_of(i) == 64 else 0
+                    if x.kind == "inf":
+                        return mask(i, low(i) if x.sign else high(i))
                     return mask(i, max(low(i), min(high(i), round_int(x.value, mode))))
                 write(f"cvt.{mode}i.{i}.{t}", [t], i, to_int, rows=operands(t, 1))
     write("cvt.rn.sat.f16.s32", ["s32"], "f16", lambda a: saturate("f16", encode("f16", Fraction(decode_int("s32", a)))))
