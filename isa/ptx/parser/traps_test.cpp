@@ -246,13 +246,13 @@ TEST(Traps, OldTexturesAndSurfaces) {
 TEST(Traps, UnsupportedFamiliesParse) {
   const Module m = parse_ok(kernel(R"(
     .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;
-    mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2}, {%r5}, {%r1,%r2,%r3,%r4};
     vavrg4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd4.u32.u32.u32 %r1, %r2.b7654, %r3, %r4;)"));
   const Diagnostics d = verify_module(m);
   EXPECT_EQ(d.size(), m.functions[0].body.size());
   EXPECT_FALSE(has_errors(d)) << test::messages(d);
-  EXPECT_EQ(d[0].message, "'mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32' is not supported yet");
+  EXPECT_EQ(d[0].message, "'mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32' is not supported yet");
 }
 
 TEST(Traps, FamiliesThatTheTableOfSpellingsJudges) {
