@@ -60,7 +60,8 @@ std::string run_json(const Plan& plan, const RunResult& result, double core_hz) 
          ",\n   \"ptx_sha256\": " + quoted(plan.sha256);
   if (!result.not_run.empty()) return out + ",\n   \"not_run\": " + quoted(result.not_run) + "}";
   if (!result.cache.empty()) out += ",\n   \"cache\": " + quoted(result.cache);
-  if (result.core_hz > 0) out += ",\n   \"core_clock\": " + quoted(number(std::round(result.core_hz / 1e6)) + "MHz");
+  if (result.core_hz > 0)
+    out += ",\n   \"core_clock\": " + quoted(number(std::round(result.core_hz / 1e6)) + "MHz");
   if (result.power_w > 0)
     out += ",\n   \"power_w\": " + number(result.power_w) + ", \"power_cache\": \"warm\"";
   out += ",\n   \"kernels\": [";
