@@ -11,7 +11,7 @@ set(libraries isa simcore occupancy engine components)
 # Headers keep their paths below include/gpusim. Those of tests stay behind, and those of the libraries' own sources: the parsers
 # of launch files, which include toml++, and the lanes of instructions, which are compiled once for each instruction set.
 set(own "/(tests|testing|fuzz|bench)$|/text/toml_[a-z]+[.]h$|/launch/(reader|params|step_reader|texture|variable)[.]h$")
-string(APPEND own "|/semantics/(access|[a-z]*_?lanes|rows)[a-z0-9_]*[.]h$")
+string(APPEND own "|/semantics/(access|[a-z0-9]*_?lanes|matrix_sums|rows)[a-z0-9_]*[.]h$")
 foreach(folder isa simcore components)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${headers} COMPONENT development FILES_MATCHING PATTERN "*.h"
           PATTERN "*.def" REGEX "${own}" EXCLUDE)

@@ -260,5 +260,24 @@ def check_energies(gpusim: Gpusim) -> None:
         require(max(each) / min(each) < 1.011, f"{group}: its energies are {each} times their priors")  # three digits each
 
 
-CHECKS = {"rows": check_rows, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure,
+def check_measured(gpusim: Gpusim) -> None:
+    """Of what was measured here on real GPUs: a quick run of each card leaves the bits that the card left, and the stored errors are of
+    runs that were measured."""
+    folder = hardware(gpusim) / "measured"
+    cycles = {}
+    for card in ("h100", "h200"):
+        file = folder / f"{card}.json"
+        cycles |= {(card, run["name"]): sum(kernel["cycles"] for kernel in run["kernels"]) for run in json.loads(file.read_text())["runs"]}
+        report = gpusim.run("correlate", "--hardware", file, "--run", "vector_add 262144", "--json").require_code(0).json()
+        require_equal(f"results on the {card}", [row["results"] for row in report["kernels"]], ["same"])
+        require(abs(report["totals"]["bias"]) < 0.5, f"{card}: {report['totals']}")
+    with (folder / "errors.csv").open(encoding="utf-8", newline="") as text:
+        for row in csv.DictReader(text):
+            hardware_cycles = float(row["hardware_cycles"])
+            require(abs(hardware_cycles - cycles[row["card"], row["run"]]) < 1 + 0.001 * hardware_cycles, f"{row}: not as measured")
+            error = 100 * (float(row["simulated_cycles"]) / hardware_cycles - 1)
+            require(abs(error - float(row["error_percent"])) < 0.1, f"the error of {row} is {error:.1f} %")
+
+
+CHECKS = {"rows": check_rows, "measured": check_measured, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure,
           "energies": check_energies}

@@ -4,6 +4,7 @@
 
 #include "runtime/cudart/mipmapped_arrays.h"
 #include "runtime/device/attributes.h"
+#include "simcore/memory/device_memory.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -223,13 +224,15 @@ isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
 
 void check_texture_memory(const Device& device, const cudaResourceDesc& r) {
   constexpr int kLinear = 2, kPitch2d = 3;
-  constexpr int kAlignment = 14, kPitchAlignment = 51, kMostWidth = 70, kMostHeight = 71, kMostPitch = 72;
+  constexpr int kPitchAlignment = 51, kMostWidth = 70, kMostHeight = 71, kMostPitch = 72;
   if (r.resType != kLinear && r.resType != kPitch2d) return;
   const auto value = [&](int attribute) {
     return static_cast<size_t>(device_attribute(device.machine(), attribute).value_or(1));
   };
   const void* const memory = r.resType == kLinear ? r.res.linear.devPtr : r.res.pitch2D.devPtr;
-  require(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % value(kAlignment) == 0);
+  // The attribute says 512 (cudaDevAttrTextureAlignment), and memory of cudaMalloc must do, which begins at
+  // multiples of 256 here, where launch files have theirs too.
+  require(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % core::DeviceMemory::kAlign == 0);
   require(device.pointer_kind(memory).memory != PointerKind::Memory::kUnregistered);
   if (r.resType == kLinear) return;
   const auto& rows = r.res.pitch2D;

@@ -27,9 +27,6 @@ namespace {
 /// technical specifications: more than 48 KB "requires an explicit opt-in").
 constexpr uint64_t kSharedWithoutOptIn = 48 * 1024;
 
-/// Where memory begins: textures may be of all of it (Facts::kTextureAlignment).
-constexpr uint64_t kMemoryAlign = 512;
-
 comp::SimulationOptions simulation_options(const DeviceOptions& o) {
   comp::SimulationOptions s;
   try {
@@ -144,7 +141,7 @@ std::byte* Device::reserve(uint64_t bytes, const std::string& name) {
         Code::kMemoryAllocation,
         fmt::format("device memory is full: {} bytes are asked for, {} are free", bytes, free_bytes()));
   try {
-    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, kMemoryAlign, name));
+    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, core::DeviceMemory::kAlign, name));
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }

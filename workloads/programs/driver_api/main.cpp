@@ -62,7 +62,7 @@ int main() {
     CUdeviceptr x;
     unsigned n;
   } block{x, n};
-  size_t size = sizeof block;
+  size_t size = sizeof block.x + sizeof block.n;  // a driver refuses more than the parameters take
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                    CU_LAUNCH_PARAM_END};
   MUST(cuLaunchKernel(add, (kCount + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, nullptr, extra));
