@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -46,17 +45,10 @@ std::map<std::string, uint64_t> code_bytes(const std::string& cubin) {
 class CompiledPtx : public testing::TestWithParam<int> {
  protected:
   CompiledPtx() { device_.capability = GetParam(); }
-  // Tests run at the same time: each has files of its own.
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "gpusim_ptx_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   /// The bytes of the kernels' code; none, and a failure, if ptxas does not take the PTX.
   [[nodiscard]] std::map<std::string, uint64_t> compiled(const std::string& name,
                                                          const std::string& ptx) const {
-    const std::string file = (folder_ / name).string();
+    const std::string file = testing::TempDir() + name;
     std::ofstream(file + ".ptx") << ptx;
     const std::string command = fmt::format("{0} -arch=sm_{1} {2}.ptx -o {2}.cubin 2>{2}.log", GPUSIM_PTXAS,
                                             device_.capability, file);
@@ -67,7 +59,6 @@ class CompiledPtx : public testing::TestWithParam<int> {
     return code_bytes(text_of_file(file + ".cubin"));
   }
   DeviceProperties device_;
-  std::filesystem::path folder_;
 };
 
 TEST_P(CompiledPtx, IsTakenAndNoLoadIsLeftOut) {
