@@ -49,9 +49,11 @@ def check_commands(gpusim: Gpusim) -> None:
     installed.run("export", data / "workloads" / "bfs" / "bfs.ptx", "--out", "plan").require_code(0)
     sheet = installed.run("microbench", "--config", "tesla_c1060", "--only", "shared").require_code(0).out
     require("shared" in sheet, sheet)
-    rows = installed.run("correlate", "--hardware", "published_geforce_8800_gtx", "--config", "tesla_c870").require_code(0).out
-    require("matmul_naive" in rows, rows)
-    outcome = installed.run("regress", "--only", "naive_8x8_96", "--only", "bound_fma").require_code(0).out
+    # Of the files, the shortest run: that all of them hold is for checks of the source tree.
+    rows = installed.run("correlate", "--hardware", "published_geforce_8800_gtx", "--config", "tesla_c870", "--run", "tiled").require_code(0).out
+    require("matmul_tiled_unrolled" in rows, rows)
+    cases = ("naive_8x8_96", "two_chains_2", "ceilings_2", "dvfs_m1_ell_time")
+    outcome = installed.run("regress", *(word for case in cases for word in ("--only", case))).require_code(0).out
     require("no breach" in outcome, outcome)
     require((installed.scratch / "regress-quick" / "outcome.json").exists(), "regress has no work folder here")
     require_equal("files of the installed program", files_below(data.parent.parent).keys(), before.keys())
