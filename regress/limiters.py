@@ -69,7 +69,7 @@ COLUMNS = ("half", "workload", "machine", "cycles", "named", "right", "best_chan
 def relief(named: str) -> tuple[str, ...]:
     if named.startswith("pipe_"):
         # Steps of bank conflicts are time of the load/store pipe.
-        return (f"cycles of the {named[5:]} pipe", *(("banks of shared memory",) if named == "pipe_lsu" else ()))
+        return (f"cycles of the {named[5:]} pipe", f"{named[5:]} pipe for each scheduler", *(("banks of shared memory",) if named == "pipe_lsu" else ()))
     return RELIEF.get(named, ())
 
 

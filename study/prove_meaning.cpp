@@ -83,16 +83,21 @@ constexpr std::array<Meaning, 35> kMeanings{{
      "in another order, spread them"},
     {"SMs", "each has schedulers, pipes, shared memory, an L1 and a port of its own", true},
 }};
-constexpr std::string_view kPipe = "cycles of the ";
+constexpr std::string_view kPipe = "cycles of the ", kEachScheduler = " pipe for each scheduler";
 constexpr Meaning kPipeMeaning{
     "", "operations take this pipe in turn: a program needs fewer of them, or others in their place"};
+constexpr Meaning kLoadStoreMeaning{"lsu pipe for each scheduler",
+                                    "accesses of all warps of an SM take this pipe in turn, with the steps "
+                                    "of their bank conflicts: a program "
+                                    "needs fewer accesses, wider ones, or fewer conflicts"};
 
 }  // namespace
 
 Meaning meaning_of(std::string_view change) {
   const auto* at = std::ranges::find(kMeanings, change, &Meaning::change);
   if (at != kMeanings.end()) return *at;
-  return change.starts_with(kPipe) ? kPipeMeaning : Meaning{};
+  if (change == kLoadStoreMeaning.change) return kLoadStoreMeaning;
+  return change.starts_with(kPipe) || change.ends_with(kEachScheduler) ? kPipeMeaning : Meaning{};
 }
 
 }  // namespace gpusim::study

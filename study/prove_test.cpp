@@ -45,6 +45,13 @@ TEST(Changes, AreThoseThatTheMachineHas) {
   ASSERT_NE(find_change(v100, "cycles of the fp32 pipe"), nullptr);
   ASSERT_NE(find_change(v100, "L1 lines looked up at once"), nullptr);
   EXPECT_EQ(find_change(c1060, "L1 lines looked up at once"), nullptr);
+  // A load takes the V100's only load/store pipe a cycle, which cannot be halved.
+  ASSERT_NE(find_change(v100, "lsu pipe for each scheduler"), nullptr);
+  EXPECT_EQ(find_change(v100, "lsu pipe for each scheduler")->effect, "x 4");
+  EXPECT_THAT(find_change(v100, "lsu pipe for each scheduler")->sets,
+              testing::ElementsAre("pipes.lsu.per_scheduler=true"));
+  EXPECT_EQ(find_change(v100, "fp32 pipe for each scheduler"), nullptr) << "each has one already";
+  EXPECT_EQ(find_change(c1060, "lsu pipe for each scheduler"), nullptr) << "there is one scheduler";
   ASSERT_NE(find_change(c1060, "partitions of addresses"), nullptr);
   EXPECT_THAT(find_change(c1060, "partitions of addresses")->sets,
               testing::ElementsAre("l2.hash=xor", "l2.hash_bits=0"));
