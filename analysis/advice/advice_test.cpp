@@ -611,6 +611,18 @@ TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {
   EXPECT_FALSE(atomics(facts())) << "those that wait for nothing are good as they are";
 }
 
+/// The compiler has added up the lanes that add integers to one word: shuffles would do it once more.
+TEST_F(RulesTest, LanesThatAreAddedUpAlreadyAreNotToBeAddedUpAgain) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 90'000;
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd1], %r2", 1,
+            {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 16}, {"atomic_words", 1}});
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("in shared memory"));
+  EXPECT_NEAR(p->after.units.at("l2_atomics") + p->after.tail, 90'000 / 8.0, 1) << "once for 8 warps";
+}
+
 /// 64 words are 8 sectors, over which 32 random lanes use nearly all: a block adds these 8 at its end,
 /// instead of what its warps did one word after another.
 TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
@@ -665,7 +677,7 @@ TEST_F(RulesTest, LanesThatAddToOneWordAreAddedUpFirst) {
     operation("load_global", "ld.global.f32 %f2, [%rd2]", loads);
     if (barrier) operation("barrier", "bar.sync 0", 1);
     operation("atom_global", "atom.global.add.f32 %f3, [%rd3], %f1", 1,
-              {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 32}, {"atomic_words", 1}});
+              {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 32}, {"atomic_words", 32}});
   };
   for (const auto& [loads, barrier, collected] :
        {std::tuple{1u, false, false}, std::tuple{8u, false, true}, std::tuple{1u, true, true}}) {

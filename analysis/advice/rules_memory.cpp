@@ -296,7 +296,9 @@ std::optional<Proposal> atomics(const Facts& f) {
   p.unit = "% of the time";
   p.value = 100 * f.busy("l2_atomics");
   p.after = f.estimator().recorded();
-  const double lanes_each = lanes / executed;
+  // Of the lanes on one word: compilers may add those of a warp up before one of them does the operation.
+  const double words = f.sum("atomic_words", is_atomic);
+  const double lanes_each = words > 0 ? std::min(lanes, words) / executed : lanes / executed;
   constexpr double kOneWord = 1.1;
   if (sectors <= kOneWord * executed && lanes_each > 2) {
     p.what = fmt::format(
@@ -327,7 +329,7 @@ std::optional<Proposal> atomics(const Facts& f) {
   // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
   // together also add the same words at the same time.
   constexpr double kWorth = 0.5;
-  const double now = std::max(sectors, f.sum("atomic_words", is_atomic));
+  const double now = std::max(sectors, words);
   double blocks = f.blocks();
   if (blocks * results > kWorth * now) {
     if (f.sms() * results > kWorth * now) return std::nullopt;
