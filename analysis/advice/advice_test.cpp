@@ -249,6 +249,14 @@ TEST_F(RulesTest, AWaitIsTheMeanOfThoseForNearAndFarData) {
   EXPECT_NEAR(facts().estimator().recorded().chain[0], far + static_cast<double>(near) + 2 * rest, 2);
 }
 
+/// Lines that are in the L1 by the time they come: four loads of such lines waited as long as for memory.
+TEST_F(RulesTest, ThereAreNoMoreWaitsThanExecutions) {
+  const auto l1 = static_cast<uint64_t>(machine.l1.latency);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4, {{"awaited_memory_l1", 4 * 10 * l1}});
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(facts().estimator().recorded().chain[0], 4 * (10.0 * machine.l1.latency + rest), 2);
+}
+
 TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
   operation("load_global", "ld.global.f32 %f1, [%rd1]", 1, {{"awaited_memory_dram", 500}});
   operation("load_global", "ld.global.f32 %f2, [%rd1+4096]", 1, {{"awaited_memory_dram", 50}});
