@@ -294,6 +294,23 @@ TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
       << "8 requests for lines instead of 32 for sectors";
 }
 
+/// A machine whose messages have no header: what a store is answered with is a message all the same.
+TEST_F(RulesTest, AnswersToStoresGoWithTheStores) {
+  machine.interconnect.header_bytes = 0;
+  unit("reply_in", "partition", 64, 0.5);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("store_global", "st.global.f32 [%rd1], %f1", 1,
+            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  const double data = std::ceil(128.0 / machine.interconnect.reply_flit_bytes);
+  EXPECT_NEAR(p->after.units.at("reply_in") / f.estimator().recorded().units.at("reply_in"),
+              (data + 1) / (data + 32), 1e-6);
+}
+
 TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
   for (int i = 0; i < 9; ++i)
     operation("load_global", i == 0 ? "ld.global.f32 %f1, [%rd1]" : "ld.global.f32 %f2, [%rd1+4]", 1,
