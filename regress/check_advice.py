@@ -44,6 +44,9 @@ def check_cards(gpusim: Gpusim) -> None:
             require_equal(f"{row['pair']} on {row['card']}: {column}", (float(row[column]), row["role"]), (run["kernels"][0]["cycles"], run["role"]))
         require(abs(float(row["card_gain"]) * float(row["card_after"]) / float(row["card_before"]) - 1) < 1e-3, f"gain of {row}")
     require_equal("what became worse", advice_cards.worse(rows), [])
+    page = advice_cards.PAGE.read_text(encoding="utf-8")
+    require(advice_cards.SHARES_HEAD in page and advice_cards.GAINS_HEAD in page, "docs/advise.md has lost its tables of cards")
+    require_equal("docs/advise.md", page, advice_cards.page_with(rows))
     for pair, card in QUICK_ON_CARDS:
         stored = next(row for row in rows if (row["pair"], row["card"]) == (pair, card))
         require_equal(f"row of {pair} on {card}", advice_cards.row_of(gpusim.program, card, pair, gpusim.scratch), stored)

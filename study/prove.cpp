@@ -378,9 +378,10 @@ std::string proof_text(const Proof& proof) {
   // Only where it tells more than the change of one kind does.
   if (several != nullptr && (single == nullptr || several->cycles < single->cycles))
     out += fmt::format(
-               "more {}, which change several units at once, save {:.1f} %; which of these is full, "
+               "{}{}, which changes several units at once, saves {:.1f} %; which of these is full, "
                "the counters say\n",
-               several->change.name, 100 * (1 - several->factor)) +
+               several->change.effect == effect(kTwice) ? "twice as many " : "", several->change.name,
+               100 * (1 - several->factor)) +
            meaning_text(several->change) + repeat_text(several->change);
   return out;
 }
