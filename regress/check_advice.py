@@ -46,7 +46,7 @@ def check_cards(gpusim: Gpusim) -> None:
     require_equal("what became worse", advice_cards.worse(rows), [])
     page = advice_cards.PAGE.read_text(encoding="utf-8")
     require(advice_cards.SHARES_HEAD in page and advice_cards.GAINS_HEAD in page, "docs/advise.md has lost its tables of cards")
-    require_equal("docs/advise.md", page, advice_cards.page_with(rows))
+    require(page == advice_cards.page_with(rows), "the tables of docs/advise.md are others (regress/advice_cards.py GPUSIM --update writes them)")
     for pair, card in QUICK_ON_CARDS:
         stored = next(row for row in rows if (row["pair"], row["card"]) == (pair, card))
         require_equal(f"row of {pair} on {card}", advice_cards.row_of(gpusim.program, card, pair, gpusim.scratch), stored)
