@@ -8,8 +8,9 @@
                                               keeps what it simulates there, and takes from there what is there already: for changes of
                                               the rules, which need no new simulation
 
---update also writes the two tables of docs/advise.md. The cycles of the cards are those of regress/hardware/measured, without what a launch takes; predicted and simulated gains are brought
-to the same time. Simulations launch with the registers that the card's driver gave. docs/advise.md has what follows from the table.
+--update also writes the two tables of docs/advise.md. The cycles of the cards are those of regress/hardware/measured, without what a
+launch takes; predicted and simulated gains are brought to the same time. Simulations launch with the registers that the card's driver
+gave. docs/advise.md has what follows from the table.
 """
 
 import argparse
