@@ -337,6 +337,25 @@ TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
   EXPECT_LT(waits(64 * 32), 0.3 * waits(64 * 512));
 }
 
+/// 16 points around a thread, for 8 warps a block: each fills two of the tile's values, with 26 operations
+/// each.
+TEST_F(RulesTest, FillingATileWithARimTakesOperations) {
+  unit("issue", "scheduler", 320, 0.2);
+  unit("pipe_int", "scheduler", 320, 0.1);
+  const auto added = [&](uint64_t loads, uint64_t turns) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    for (uint64_t i = 0; i < loads; ++i)
+      operation(
+          "load_global", "ld.global.f32 %f1, [%rd1]", turns,
+          {{"transactions", turns}, {"requested_bytes", 128 * turns}, {"transferred_bytes", 128 * turns}});
+    const Facts f = facts();
+    return shared_reuse(f)->after.units.at("issue") - f.estimator().recorded().units.at("issue");
+  };
+  EXPECT_NEAR(added(16, 1), 2 * 26 * kWarps / 320.0, 1);
+  EXPECT_NEAR(added(1, 16), 0, 1) << "a loop is there already";
+}
+
 TEST_F(RulesTest, OnlyAccessesThatThePtxDoesNotMakeAreSpills) {
   operation("load_local", "ld.local.f32 %f1, [%rd1]", 8, {{"transferred_bytes", 1024}});
   EXPECT_FALSE(spills(facts()));
