@@ -16,7 +16,8 @@ namespace gpusim::cli {
 namespace {
 
 struct ExplainArguments : RecordingArguments {
-  size_t top = 5;
+  static constexpr size_t kTop = 5;
+  size_t top = 0;  ///< 0: kTop
   bool prove = false;
   unsigned threads = 0;  ///< 0: as many as there are processors
   std::string launch;
@@ -98,7 +99,10 @@ int explain_recording(const ExplainArguments& a) {
           return a.json ? analysis::annotated_json(kernel, source)
                         : analysis::annotated_text(kernel, source, source_texts(a));
         }
-        const analysis::Explanation e = analysis::explain(kernel, a.top);
+        const analysis::Explanation e =
+            analysis::explain(kernel, a.top == 0 ? ExplainArguments::kTop : a.top);
+        // The proof is what was asked for; it comes first on the page unless more is.
+        if (a.prove && a.top == 0) return analysis::explanation_head(kernel, machine, e);
         return a.json ? analysis::explanation_json(kernel, machine, e)
                       : analysis::explanation_text(kernel, machine, e);
       });
@@ -111,7 +115,10 @@ void add_explain_command(CLI::App& program, int& code) {
   const auto a = std::make_shared<ExplainArguments>();
   CLI::App* explain = add_recording_command(program, "explain",
                                             "Where the cycles of a recorded run went, exactly, and why", *a);
-  explain->add_option("--top", a->top, "Causes, statements of each, and operations shown")
+  explain
+      ->add_option("--top", a->top,
+                   fmt::format("Causes, statements of each, and operations shown (default: {})",
+                               ExplainArguments::kTop))
       ->check(CLI::Range(1, 100000));
   CLI::Option* source = explain->add_flag(
       "--source", a->source,
@@ -125,7 +132,8 @@ void add_explain_command(CLI::App& program, int& code) {
   CLI::Option* prove = explain->add_flag(
       "--prove", a->prove,
       "Simulate the run again with each resource doubled and each latency halved, and print what each "
-      "would have gained (with --json: nothing else)");
+      "would have gained, below the limiter of each kernel (with --top or --source: below all that these "
+      "print; with --json: nothing else)");
   explain->add_option("--threads", a->threads, "Simulations at the same time (default: processors)")
       ->check(CLI::Range(1, 256))
       ->needs(prove);

@@ -4,11 +4,14 @@ import csv
 from typing import Callable
 
 import advice
+import advice_cards
 import latency_hidden
 from runner import Gpusim, require, require_equal
 
 #: Pairs of different rules that take a second or two.
 QUICK = ("camping", "one_counter", "launches", "few_blocks")
+#: Of the table of cards, those that are simulated again: a pair and a card.
+QUICK_ON_CARDS = (("few_blocks", "h100"), ("camping", "h200"))
 #: These two are about the whole run and stand in no table of rules about a kernel.
 OF_RUNS = {"launch_overhead", "transfer_overlap"}
 
@@ -28,6 +31,25 @@ def check_pairs(gpusim: Gpusim) -> None:
         row = dict(zip(advice.COLUMNS, advice.shown(advice.judge(pair, *runs))))
         require_equal(f"row of {pair} in regress/advice.csv", stored[pair], row)
         require(row["right"] == "yes" and row["within"] == "yes", f"{pair} is misjudged: {row}")
+
+
+def check_cards(gpusim: Gpusim) -> None:
+    """The table of cards is of all pairs, its cycles are those that were measured, it is no worse than it was, and simulations give it."""
+    rows = advice_cards.read()
+    require_equal("pairs", {(row["card"], row["pair"]) for row in rows},
+                  {(card, pair) for card in advice_cards.CARDS for pair in advice_cards.pairs()})
+    require(set(advice_cards.LEFT_OUT) < set(advice.PAIRS), "a pair that is left out is none")
+    for row in rows:
+        for run, column in zip(advice_cards.runs_of(row["card"], row["pair"]), ("card_before", "card_after")):
+            require_equal(f"{row['pair']} on {row['card']}: {column}", (float(row[column]), row["role"]), (run["kernels"][0]["cycles"], run["role"]))
+        require(abs(float(row["card_gain"]) * float(row["card_after"]) / float(row["card_before"]) - 1) < 1e-3, f"gain of {row}")
+    require_equal("what became worse", advice_cards.worse(rows), [])
+    page = advice_cards.PAGE.read_text(encoding="utf-8")
+    require(advice_cards.SHARES_HEAD in page and advice_cards.GAINS_HEAD in page, "docs/advise.md has lost its tables of cards")
+    require(page == advice_cards.page_with(rows), "the tables of docs/advise.md are others (regress/advice_cards.py GPUSIM --update writes them)")
+    for pair, card in QUICK_ON_CARDS:
+        stored = next(row for row in rows if (row["pair"], row["card"]) == (pair, card))
+        require_equal(f"row of {pair} on {card}", advice_cards.row_of(gpusim.program, card, pair, gpusim.scratch), stored)
 
 
 def check_text(gpusim: Gpusim) -> None:
@@ -106,5 +128,5 @@ def check_branch(gpusim: Gpusim) -> None:
             require(plain.read_text().splitlines()[line - 1].strip().startswith("@%p"), f"not the line of the condition: {first['place']}")
 
 
-CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "copies": check_copies,
+CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "cards": check_cards, "text": check_text, "copies": check_copies,
                                                "left_aside": check_left_aside, "branch": check_branch}

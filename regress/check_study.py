@@ -144,6 +144,8 @@ def check_commands(gpusim: Gpusim) -> None:
 def check_options(gpusim: Gpusim) -> None:
     """A study from options; refused and failing points keep their reasons and the others are told."""
     ptx = CASES["vecadd"].ptx(gpusim.source)
+    described = gpusim.run("study", "--help").require_code(0).out
+    require("gpusim study run --config" in described and "--axis" in described and "Exit codes" in described, described)
     options = ("--config", "gtx470", "--config", "tesla_c1060", "--axis", "sms=5,30", "--axis", "param.N=1024,2048")
     run = gpusim.run("study", "run", *options, "--json", ptx)
     group = run.require_code(1).json()["groups"][0]
@@ -275,6 +277,11 @@ def check_prove(gpusim: Gpusim) -> None:
         require_equal(f"cycles with {change['name']} changed", change["cycles"], again)
     text = gpusim.run("explain", file, "--prove").require_code(0).out
     require(f"what would have helped: {recorded} cycles" in text and "limited most by: " in text, text)
+    # The proof comes below the kernel's limiter; where the slots went is another question.
+    head = text[: text.index("what would have helped")].splitlines()
+    require(len(head) <= 5 and head[0].startswith("kernel 0 vecadd") and head[-1].startswith("  limiter: "), text)
+    whole = gpusim.run("explain", file, "--prove", "--top", "2").require_code(0).out
+    require(whole.index("where the issue slots went") < whole.index("what would have helped"), whole)
     check_interrupted_proof(gpusim, file)
     # A launch without a launch file is repeated from the options; a program of several PTX files is refused.
     options = ("--kernel", "vecadd", "--grid", "8", "--block", "128", "--arg", "f32[1024]", "--arg", "f32[1024]=uniform(-1,1)", "--arg",

@@ -60,7 +60,8 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "issue": ("cycles between issue slots",),
     "lsu": ("cycles of a transaction in the coalescer", "L1 lines looked up at once"),
 }
-# These double many units at once, whatever limits the kernel, and are no answer to "which".
+# These change many units at once, whatever limits the kernel, and are no answer to "which". So is a pipe for each scheduler, but that is
+# of one kind and four times as many.
 COMPOUND = ("SMs", "schedulers with their pipes", "resident warps with their registers")
 HELPS = 0.05
 COLUMNS = ("half", "workload", "machine", "cycles", "named", "right", "best_change", "best_gain", "named_gain", "compound_gain")
@@ -76,7 +77,8 @@ def relief(named: str) -> tuple[str, ...]:
 def judge(proof: dict[str, Any]) -> dict[str, Any]:
     """A row of the table from `explain --prove --json`. Gains are shares of the cycles."""
     gains = {c["name"]: 1 - c["factor"] for c in proof["changes"] if "factor" in c}
-    single = {name: gain for name, gain in gains.items() if name not in COMPOUND}
+    compound = {c["name"] for c in proof["changes"] if c["compound"]}
+    single = {name: gain for name, gain in gains.items() if name not in compound}
     best = max(single, key=lambda name: single[name])
     named = proof["named"]
     helps = single[best] >= HELPS

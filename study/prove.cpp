@@ -234,11 +234,20 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
       const std::string section = key.substr(0, key.rfind('.'));
       if (key != section + ".per_scheduler") pipes[section].push_back(key);
     }
-  for (const auto& [section, keys] : pipes)
+  for (const auto& [section, keys] : pipes) {
     add_change(changes, {fmt::format("cycles of the {} pipe", section.substr(6)),
                          effect(kHalf),
                          sets_of(values, kHalf, keys),
                          {}});
+    // No operation takes less than a cycle. A pipe that all schedulers share can be there for each of them.
+    const bool quick = std::ranges::any_of(keys, [&](const auto& key) { return values.at(key) == "1"; });
+    const bool shared = !values.contains(section + ".per_scheduler");
+    if (quick && shared && machine.scheduler.count > 1)
+      add_change(changes, {fmt::format("{} pipe for each scheduler", section.substr(6)),
+                           fmt::format("x {}", machine.scheduler.count),
+                           {section + ".per_scheduler=true"},
+                           {}});
+  }
   for (const Resource& r : resources()) {
     if (machine.l1.bytes == 0 && r.keys.front().starts_with("l1.")) continue;
     add_change(changes,
@@ -369,9 +378,10 @@ std::string proof_text(const Proof& proof) {
   // Only where it tells more than the change of one kind does.
   if (several != nullptr && (single == nullptr || several->cycles < single->cycles))
     out += fmt::format(
-               "more {}, which change several units at once, save {:.1f} %; which of these is full, "
+               "{}{}, which changes several units at once, saves {:.1f} %; which of these is full, "
                "the counters say\n",
-               several->change.name, 100 * (1 - several->factor)) +
+               several->change.effect == effect(kTwice) ? "twice as many " : "", several->change.name,
+               100 * (1 - several->factor)) +
            meaning_text(several->change) + repeat_text(several->change);
   return out;
 }

@@ -83,15 +83,22 @@ constexpr std::array<Meaning, 35> kMeanings{{
      "in another order, spread them"},
     {"SMs", "each has schedulers, pipes, shared memory, an L1 and a port of its own", true},
 }};
-constexpr std::string_view kPipe = "cycles of the ";
+constexpr std::string_view kPipe = "cycles of the ", kEachScheduler = " pipe for each scheduler";
 constexpr Meaning kPipeMeaning{
     "", "operations take this pipe in turn: a program needs fewer of them, or others in their place"};
+/// Several pipes also take from shared memory, and give to the coalescer, several accesses at a time.
+constexpr Meaning kPipesMeaning{
+    "",
+    "operations of all warps of an SM take this pipe in turn, with the steps of bank conflicts if it is the "
+    "load/store pipe: a program needs fewer of them, wider accesses, or fewer conflicts",
+    true};
 
 }  // namespace
 
 Meaning meaning_of(std::string_view change) {
   const auto* at = std::ranges::find(kMeanings, change, &Meaning::change);
   if (at != kMeanings.end()) return *at;
+  if (change.ends_with(kEachScheduler)) return kPipesMeaning;
   return change.starts_with(kPipe) ? kPipeMeaning : Meaning{};
 }
 

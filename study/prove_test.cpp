@@ -45,6 +45,14 @@ TEST(Changes, AreThoseThatTheMachineHas) {
   ASSERT_NE(find_change(v100, "cycles of the fp32 pipe"), nullptr);
   ASSERT_NE(find_change(v100, "L1 lines looked up at once"), nullptr);
   EXPECT_EQ(find_change(c1060, "L1 lines looked up at once"), nullptr);
+  // A load takes the V100's only load/store pipe a cycle, which cannot be halved.
+  ASSERT_NE(find_change(v100, "lsu pipe for each scheduler"), nullptr);
+  EXPECT_EQ(find_change(v100, "lsu pipe for each scheduler")->effect, "x 4");
+  EXPECT_THAT(find_change(v100, "lsu pipe for each scheduler")->sets,
+              testing::ElementsAre("pipes.lsu.per_scheduler=true"));
+  EXPECT_TRUE(meaning_of("lsu pipe for each scheduler").compound) << "accesses of shared memory go with it";
+  EXPECT_EQ(find_change(v100, "fp32 pipe for each scheduler"), nullptr) << "each has one already";
+  EXPECT_EQ(find_change(c1060, "lsu pipe for each scheduler"), nullptr) << "there is one scheduler";
   ASSERT_NE(find_change(c1060, "partitions of addresses"), nullptr);
   EXPECT_THAT(find_change(c1060, "partitions of addresses")->sets,
               testing::ElementsAre("l2.hash=xor", "l2.hash_bits=0"));
@@ -82,7 +90,8 @@ TEST(Prove, AFewSmsAreLimitedByHowManyThereAre) {
   EXPECT_LT(sms->factor, 0.6) << "four SMs for two";
   EXPECT_TRUE(std::ranges::is_sorted(proof.gains, {},
                                      [](const Gain& g) { return g.refused.empty() ? g.factor : HUGE_VAL; }));
-  EXPECT_THAT(proof_text(proof), testing::HasSubstr("more SMs, which change several units at once, save"));
+  EXPECT_THAT(proof_text(proof),
+              testing::HasSubstr("twice as many SMs, which changes several units at once, saves"));
 }
 
 Gain gain(const char* name, double factor, const char* refused = "") {
@@ -97,11 +106,12 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
               0};
   const std::string text = proof_text(proof);
   EXPECT_THAT(text, testing::HasSubstr("limited most by: DRAM clock\n  it drives the data buses"));
-  EXPECT_THAT(text, testing::HasSubstr("more SMs, which change several units at once, save 40.0 %"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("twice as many SMs, which changes several units at once, saves 40.0 %"));
   EXPECT_THAT(text, testing::HasSubstr("not possible: no whole number"));
   EXPECT_THAT(text, testing::HasSubstr("dram (data bus of DRAM (80 % busy))"));
   proof.gains = {gain("DRAM clock", 0.5), gain("SMs", 0.6)};
-  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("more SMs"))) << "it tells nothing more";
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("many SMs"))) << "it tells nothing more";
   proof.gains = {gain("SMs", 0.6)};
   EXPECT_THAT(proof_text(proof), testing::HasSubstr("nothing helps alone"));
 }

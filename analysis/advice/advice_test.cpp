@@ -249,6 +249,14 @@ TEST_F(RulesTest, AWaitIsTheMeanOfThoseForNearAndFarData) {
   EXPECT_NEAR(facts().estimator().recorded().chain[0], far + static_cast<double>(near) + 2 * rest, 2);
 }
 
+/// Lines that are in the L1 by the time they come: four loads of such lines waited as long as for memory.
+TEST_F(RulesTest, ThereAreNoMoreWaitsThanExecutions) {
+  const auto l1 = static_cast<uint64_t>(machine.l1.latency);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4, {{"awaited_memory_l1", 4 * 10 * l1}});
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(facts().estimator().recorded().chain[0], 4 * (10.0 * machine.l1.latency + rest), 2);
+}
+
 TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
   operation("load_global", "ld.global.f32 %f1, [%rd1]", 1, {{"awaited_memory_dram", 500}});
   operation("load_global", "ld.global.f32 %f2, [%rd1+4096]", 1, {{"awaited_memory_dram", 50}});
@@ -286,6 +294,23 @@ TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
       << "8 requests for lines instead of 32 for sectors";
 }
 
+/// A machine whose messages have no header: what a store is answered with is a message all the same.
+TEST_F(RulesTest, AnswersToStoresGoWithTheStores) {
+  machine.interconnect.header_bytes = 0;
+  unit("reply_in", "partition", 64, 0.5);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("store_global", "st.global.f32 [%rd1], %f1", 1,
+            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  const double data = std::ceil(128.0 / machine.interconnect.reply_flit_bytes);
+  EXPECT_NEAR(p->after.units.at("reply_in") / f.estimator().recorded().units.at("reply_in"),
+              (data + 1) / (data + 32), 1e-6);
+}
+
 TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
   for (int i = 0; i < 9; ++i)
     operation("load_global", i == 0 ? "ld.global.f32 %f1, [%rd1]" : "ld.global.f32 %f2, [%rd1+4]", 1,
@@ -310,6 +335,25 @@ TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
     return shared_reuse(f)->after.chain_sum() - 64 * machine.latency.at("load_shared");
   };
   EXPECT_LT(waits(64 * 32), 0.3 * waits(64 * 512));
+}
+
+/// 16 points around a thread, for 8 warps a block: each fills two of the tile's values, with 26 operations
+/// each.
+TEST_F(RulesTest, FillingATileWithARimTakesOperations) {
+  unit("issue", "scheduler", 320, 0.2);
+  unit("pipe_int", "scheduler", 320, 0.1);
+  const auto added = [&](uint64_t loads, uint64_t turns) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    for (uint64_t i = 0; i < loads; ++i)
+      operation(
+          "load_global", "ld.global.f32 %f1, [%rd1]", turns,
+          {{"transactions", turns}, {"requested_bytes", 128 * turns}, {"transferred_bytes", 128 * turns}});
+    const Facts f = facts();
+    return shared_reuse(f)->after.units.at("issue") - f.estimator().recorded().units.at("issue");
+  };
+  EXPECT_NEAR(added(16, 1), 2 * 26 * kWarps / 320.0, 1);
+  EXPECT_NEAR(added(1, 16), 0, 1) << "a loop is there already";
 }
 
 TEST_F(RulesTest, OnlyAccessesThatThePtxDoesNotMakeAreSpills) {
@@ -611,6 +655,18 @@ TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {
   EXPECT_FALSE(atomics(facts())) << "those that wait for nothing are good as they are";
 }
 
+/// The compiler has added up the lanes that add integers to one word: shuffles would do it once more.
+TEST_F(RulesTest, LanesThatAreAddedUpAlreadyAreNotToBeAddedUpAgain) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 90'000;
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd1], %r2", 1,
+            {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 16}, {"atomic_words", 1}});
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("in shared memory"));
+  EXPECT_NEAR(p->after.units.at("l2_atomics") + p->after.tail, 90'000 / 8.0, 1) << "once for 8 warps";
+}
+
 /// 64 words are 8 sectors, over which 32 random lanes use nearly all: a block adds these 8 at its end,
 /// instead of what its warps did one word after another.
 TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
@@ -665,7 +721,7 @@ TEST_F(RulesTest, LanesThatAddToOneWordAreAddedUpFirst) {
     operation("load_global", "ld.global.f32 %f2, [%rd2]", loads);
     if (barrier) operation("barrier", "bar.sync 0", 1);
     operation("atom_global", "atom.global.add.f32 %f3, [%rd3], %f1", 1,
-              {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 32}, {"atomic_words", 1}});
+              {{"transactions", 1}, {"transferred_bytes", 32}, {"active_lanes", 32}, {"atomic_words", 32}});
   };
   for (const auto& [loads, barrier, collected] :
        {std::tuple{1u, false, false}, std::tuple{8u, false, true}, std::tuple{1u, true, true}}) {

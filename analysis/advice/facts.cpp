@@ -255,6 +255,11 @@ double Facts::wait(uint64_t pc) const {
   add("awaited_memory_dram", memory_wait(true));
   add("awaited_memory_l2", memory_wait(false));
   add("awaited_memory_l1", machine_.l1.latency);
+  // No more waits than executions: what the L1 is said to have may be a line on its way, for which others
+  // wait as well.
+  if (waited("awaited_memory_l1"))
+    times =
+        std::min(times, executed(pc) / std::max(1.0, static_cast<double>(machine_.scheduler.issue_cycles)));
   double wait = times > 0 ? share_of_wait(pc) * slots / times : 0;
   if (wait > 0) wait += latency(op_class(pc));
   // Waits for results are counted where they are waited for.

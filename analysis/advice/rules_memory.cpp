@@ -149,6 +149,20 @@ std::optional<Proposal> partition_camping(const Facts& f) {
 
 namespace {
 
+/// A neighbourhood that a thread loads without a loop has a tile with a rim, wider than the block: a loop
+/// fills it, whose indices and comparisons the loads had not. `loads` of warps, each for `reuse` of them
+/// then.
+void add_filling(const Facts& f, double loads, double reuse, Work& work) {
+  constexpr double kOperations = 26;  // of a turn: 5 x 5 points of a block of 32 x 8, compiled for sm_75
+  const double operations = loads / reuse * kOperations;
+  const auto add_to = [&](const std::string& unit, double cycles) {
+    if (const UnitLoad* u = f.kernel().unit(unit))
+      work.units[unit] += operations * cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
+  };
+  add_to("issue", f.machine().scheduler.issue_cycles);
+  add_to(f.pipe_of("int"), f.pipe_cycles("int"));
+}
+
 /// Lanes of a warp that load one value, as far as sectors show it: a tile is filled by as many fewer loads.
 double alike(const Facts& f, uint64_t pc) {
   const double moved = f.count("transferred_bytes", pc);
@@ -197,6 +211,10 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
       loads * 32.0 / f.machine().shared.lanes_per_access * f.machine().shared.cycles_per_access;
   if (const UnitLoad* shared = f.kernel().unit("shared"))
     p.after.units["shared"] += steps / static_cast<double>(std::max<uint64_t>(1, shared->instances));
+  const double straight =
+      f.sum("executed", [&](uint64_t pc) { return can_be_in_tile(pc) && f.executed(pc) <= f.warps(); });
+  // Without a cache it is the loads that cost most, whatever fills the tile.
+  if (cached) add_filling(f, straight, reuse, p.after);
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
     if (can_be_in_tile(pc))
       p.after.chain[pc] =
@@ -296,7 +314,9 @@ std::optional<Proposal> atomics(const Facts& f) {
   p.unit = "% of the time";
   p.value = 100 * f.busy("l2_atomics");
   p.after = f.estimator().recorded();
-  const double lanes_each = lanes / executed;
+  // Of the lanes on one word: compilers may add those of a warp up before one of them does the operation.
+  const double words = f.sum("atomic_words", is_atomic);
+  const double lanes_each = words > 0 ? std::min(lanes, words) / executed : lanes / executed;
   constexpr double kOneWord = 1.1;
   if (sectors <= kOneWord * executed && lanes_each > 2) {
     p.what = fmt::format(
@@ -327,7 +347,7 @@ std::optional<Proposal> atomics(const Facts& f) {
   // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
   // together also add the same words at the same time.
   constexpr double kWorth = 0.5;
-  const double now = std::max(sectors, f.sum("atomic_words", is_atomic));
+  const double now = std::max(sectors, words);
   double blocks = f.blocks();
   if (blocks * results > kWorth * now) {
     if (f.sms() * results > kWorth * now) return std::nullopt;

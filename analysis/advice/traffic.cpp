@@ -28,10 +28,10 @@ Traffic recorded_traffic(const Facts& f) {
 
 namespace {
 
-/// Flits of packets that carry these bytes in so many transactions.
+/// Flits of packets that carry these bytes in so many transactions: one at least, whatever a packet carries.
 double flits(double transactions, double bytes, double header, double flit) {
   if (transactions <= 0) return 0;
-  return transactions * std::ceil((header + bytes / transactions) / flit);
+  return transactions * std::max(1.0, std::ceil((header + bytes / transactions) / flit));
 }
 
 }  // namespace

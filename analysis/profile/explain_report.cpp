@@ -229,7 +229,7 @@ bool is_spill(const Table& per_pc, uint64_t pc) {
          text_cell(per_pc, "ptx", pc).find(".local") == std::string::npos;
 }
 
-std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+std::string explanation_head(const KernelRecord& kernel, const core::MachineConfig& machine,
                              const Explanation& e) {
   const Scale scale(kernel, machine, e.slots);
   return kernel_title(kernel) +
@@ -239,7 +239,13 @@ std::string explanation_text(const KernelRecord& kernel, const core::MachineConf
              kernel.cycles, kernel.per_sm.rows, machine.scheduler.count,
              machine.scheduler.count == 1 ? "" : "s", machine.scheduler.issue_cycles, e.slots,
              kernel.inst_executed, scale.cpi(e.slots)) +
-         limiter_line(kernel, machine) + stack_text(scale, e) + spills_text(kernel, scale) +
+         limiter_line(kernel, machine);
+}
+
+std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                             const Explanation& e) {
+  const Scale scale(kernel, machine, e.slots);
+  return explanation_head(kernel, machine, e) + stack_text(scale, e) + spills_text(kernel, scale) +
          utilization_text(kernel, machine, kUnitsShown) + top_text(scale, kernel, machine, e) +
          hot_text(scale, kernel.per_pc, e);
 }

@@ -20,6 +20,9 @@ namespace gpusim::analysis {
 [[nodiscard]] std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values);
 [[nodiscard]] std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue> values);
 
+/// The kernel, its time and its limiter: the first lines of explanation_text().
+[[nodiscard]] std::string explanation_head(const KernelRecord& kernel, const core::MachineConfig& machine,
+                                           const Explanation& explanation);
 [[nodiscard]] std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
                                            const Explanation& explanation);
 [[nodiscard]] std::string explanation_json(const KernelRecord& kernel, const core::MachineConfig& machine,
