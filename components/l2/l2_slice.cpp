@@ -39,7 +39,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       mshrs_({config.mshrs, config.merges, 0, 0}),
       fetch_(config.sector / kSector),
       most_runs_((config.line / kSector + 1) / 2 * 2),
-      atomics_(config.atomic_cycles, config.atomic_access_cycles),
+      atomics_(config),
       waiting_(size_t{config.mshrs} * config.merges),
       free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),
@@ -189,7 +189,9 @@ void L2Slice::write_back(uint64_t line, SectorMask sectors) {
   stats_.writebacks += sectors_in(sectors);
 }
 
-void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) { atomics_.take(r.parts, now); }
+void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) {
+  atomics_.take(r.parts, r.floating, now);
+}
 
 void L2Slice::ask_dram(RequestKind kind, uint64_t line, SectorMask sectors, uint32_t tag) {
   const uint64_t address = map_.global(tags_.address_of(line), partition_);

@@ -10,7 +10,7 @@ UncachedPartition<TextureLevel>::UncachedPartition(const sc_core::sc_module_name
                                                    const core::MachineConfig& machine, uint32_t index,
                                                    const EventSink* events)
     : MemoryPartition(name, domain, machine, index, events),
-      atomics_(machine.l2.atomic_cycles, machine.l2.atomic_access_cycles),
+      atomics_(machine.l2),
       textures_(machine, cycles_of_ns(machine.texture.l2_latency_ns)) {
   domain.on_change(
       [this, ns = machine.texture.l2_latency_ns] { textures_.set_latency(this->cycles_of_ns(ns)); });
@@ -112,7 +112,7 @@ bool UncachedPartition<TextureLevel>::pass_on(uint64_t now) {
   goes_on(now);
   ++use_.requests;
   const MemoryRequest request = requests_->pop();
-  if (request.kind == RequestKind::kAtomic) atomics_.take(request.parts, now);
+  if (request.kind == RequestKind::kAtomic) atomics_.take(request.parts, request.floating, now);
   constant_misses_ += request.kind == RequestKind::kConstant;
   if (TextureLevel::kExists && request.kind == RequestKind::kTexture) {
     textures_.count_miss();

@@ -44,6 +44,7 @@ GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t war
   const bool is_store = op.kind == isa::OpKind::kStore;
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
   entry.local = access.space == isa::Space::kLocal;
+  entry.floating = is_atomic && isa::is_float(op.memory.type);
   entry.refused = false;
   entry.looked_up = false;
   coalesce(rule_, access, entry.list, line_bytes_);
@@ -79,7 +80,7 @@ MemoryRequest GlobalPath::request_of(const QueueEntry& entry, uint16_t tag) cons
   const uint8_t parts = atomic ? t.operations : t.sectors;
   const bool is_run = atomic && t.sectors != 0;
   const uint64_t address = t.address + (is_run ? 32u * std::countr_zero(t.sectors) : 0u);
-  return {address, t.bytes, entry.kind, parts, port_, tag, wants_data};
+  return {address, t.bytes, entry.kind, parts, port_, tag, wants_data, entry.floating};
 }
 
 void GlobalPath::record_mshr(uint64_t now, uint64_t address, core::MshrAction action,

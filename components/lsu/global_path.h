@@ -107,6 +107,7 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     RequestKind kind = RequestKind::kRead;
     bool cached = false;  ///< its transactions ask the L1
     bool local = false;
+    bool floating = false;   ///< an atomic operation on floating-point numbers
     bool looked_up = false;  ///< its pages, in the translation look-aside buffer
     bool refused = false;    ///< the L1 could not take its next transaction yet
     /// Cycles that the data of the whole access take, from `began_at`, at which it was looked up first; 0: as
@@ -203,7 +204,7 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   uint32_t announce(const MemoryReply& reply, core::Cycle visible) {
     const bool is_write = reply.kind == RequestKind::kWrite;
     const uint32_t record = is_write ? store_record_[reply.tag] : mshr_record_[reply.tag];
-    arrivals_.push({visible, reply.tag, is_write, reply.level, record});
+    arrivals_.push({visible, static_cast<uint16_t>(reply.tag), is_write, reply.level, record});
     return record;
   }
   [[nodiscard]] bool has_arrival(uint64_t now) const {

@@ -1,7 +1,7 @@
-// The mesh interconnect as a graph of routers: who is beside whom, where clusters and memory partitions are
-// attached, and which way leads from one router to another. Ways are shortest paths, computed once; where
-// several are shortest the one along the row goes first, so that all are of dimension order and messages that
-// wait for each other form no circle (Dally & Seitz 1987). Plain class.
+// The mesh interconnect as a graph of routers: who is beside whom, where clusters (ports of SMs) and memory
+// partitions are attached, and which way leads from one router to another. Ways are shortest paths, computed
+// once; where several are shortest the one along the row goes first, so that all are of dimension order and
+// messages that wait for each other form no circle (Dally & Seitz 1987). Plain class.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -26,9 +26,10 @@ struct MemoryRequest {
   /// kAtomic: serial updates of the busiest word of `bytes` contiguous ones. kRead, kWrite: the 32-byte
   /// sectors from `address` on that are meant, a bit each, `bytes` in all; 0: they are contiguous.
   uint8_t parts = 0;
-  uint16_t port = 0;           ///< reply destination: index of the crossbar's reply link
-  uint16_t tag : 15 = 0;       ///< sender's entry
+  uint32_t port : 15 = 0;      ///< reply destination: index of the crossbar's reply link
+  uint32_t tag : 15 = 0;       ///< sender's entry
   bool wants_data : 1 = true;  ///< kAtomic without destination: the reply is an acknowledgement
+  bool floating : 1 = false;   ///< kAtomic: of floating-point numbers
 };
 
 struct MemoryReply {
@@ -36,8 +37,8 @@ struct MemoryReply {
   uint16_t bytes = 0;
   RequestKind kind = RequestKind::kRead;
   MemoryLevel level = MemoryLevel::kDram;
-  uint16_t port = 0;
-  uint16_t tag : 15 = 0;
+  uint32_t port : 15 = 0;
+  uint32_t tag : 15 = 0;
   bool has_data : 1 = true;
 };
 static_assert(sizeof(MemoryRequest) == 16 && sizeof(MemoryReply) == 16, "links hold many of them");

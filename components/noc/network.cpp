@@ -7,7 +7,7 @@
 namespace gpusim::comp {
 
 NetworkPlan::NetworkPlan(const core::MachineConfig& machine)
-    : clusters((machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster),
+    : sm_ports(core::sm_ports(machine)),
       partitions(machine.l2.partitions),
       request_way{core::AddressMap(machine.l2)},
       request_length(machine.interconnect.header_bytes, machine.interconnect.flit_bytes),

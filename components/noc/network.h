@@ -46,7 +46,7 @@ struct PortOfReply {
 using RequestNetwork = Interconnect<MemoryRequest>;
 using ReplyNetwork = Interconnect<MemoryReply>;
 
-/// The machine's networks, before their links. Requests enter at the clusters' ports and leave at the
+/// The machine's networks, before their links. Requests enter at the SMs' ports and leave at the
 /// partitions', replies the other way.
 struct Networks {
   std::unique_ptr<RequestNetwork> requests;

@@ -62,6 +62,7 @@ Group group_of(OpClass c) {
     case OpClass::kTexture:
       return {EnergyTerm::kLaneAccess, c};
     case OpClass::kBranch:
+    case OpClass::kCall:
     case OpClass::kBarrier:
     case OpClass::kFence:
     case OpClass::kExit:

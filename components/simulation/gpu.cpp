@@ -151,13 +151,13 @@ void Gpu::connect_fetch(uint32_t number, Sm& sm) {
   sm.connect_fetch(links);
 }
 
-void Gpu::connect_to_network(ClusterCache& cache, uint32_t cluster) {
+void Gpu::connect_to_network(ClusterCache& cache, uint32_t port) {
   const auto queue = static_cast<uint32_t>(machine_.interconnect.queue);
   auto& out = link(request_links_, cache, *requests_, queue);
   auto& in = timed_link(reply_links_, *replies_, cache, interconnect_, queue,
                         machine_.interconnect.reply_latency_ns);
-  requests_->add_input(out, cluster);
-  replies_->add_output(in, cluster);
+  requests_->add_input(out, port);
+  replies_->add_output(in, port);
   cache.connect_network(out, in);
 }
 
@@ -174,7 +174,7 @@ bool Gpu::nobody_moves() const {
 void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory) {
   const auto& net = machine_.interconnect;
   const auto queue = static_cast<uint32_t>(net.queue);
-  const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
+  const uint32_t per_cluster = machine_.gpu.sms_per_cluster, per_port = core::sms_per_port(machine_);
   const auto constant_mshrs = static_cast<uint32_t>(machine_.constant.mshrs);
   const uint64_t l2_latency = core_.latency_cycles(machine_.constant.l2_latency_ns);
   const uint64_t start_cycles = machine_.gpu.block_start_cycles;
@@ -227,7 +227,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
         &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
     connect_tlb(n, sm, links);
     connect_texture(n, sm, links);
-    requests_->add_input(*links.request, n / per_cluster);
+    requests_->add_input(*links.request, n / per_port);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
     // The blocks of a cluster start in one cycle, also those of one SM.
     const bool clusters = machine_.clusters.gpcs != 0;
@@ -240,10 +240,10 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   }
   const uint32_t fallback = numbers.front();
   for (uint32_t n = 0; n < num_sms_; ++n)
-    replies_->add_output(*(reply_of[n] != nullptr ? reply_of[n] : reply_of[fallback]), n / per_cluster);
-  for (uint32_t c = 0; c < clusters_; ++c) connect_to_network(*constants_[c], c);
+    replies_->add_output(*(reply_of[n] != nullptr ? reply_of[n] : reply_of[fallback]), n / per_port);
+  for (uint32_t c = 0; c < clusters_; ++c) connect_to_network(*constants_[c], c * per_cluster / per_port);
   for (uint32_t i = 0; i < textures_.size(); ++i)
-    connect_to_network(*textures_[i], textures_.size() == num_sms_ ? i / per_cluster : i);
+    connect_to_network(*textures_[i], (textures_.size() == num_sms_ ? i : i * per_cluster) / per_port);
   // Blocks go to the clusters in turn, so that neighbours do not share a cluster's port before all clusters
   // work.
   for (uint32_t k = 0; k < per_cluster; ++k)

@@ -109,7 +109,7 @@ class Gpu {
   /// The links of SM `number` to the second level of its instructions, if it has a first.
   void connect_fetch(uint32_t number, Sm& sm);
   /// Both ways between a cache of `cluster` and the networks; its port is the next of the replies' outputs.
-  void connect_to_network(ClusterCache& cache, uint32_t cluster);
+  void connect_to_network(ClusterCache& cache, uint32_t port);
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;

@@ -246,14 +246,41 @@ TEST(RunningAhead, OfManyWarpsThatWaitForEachOtherAndForTheLinkChangesNoTime) {
   expect_same(run_apart(ahead), run_apart(stepwise));
 }
 
+/// Cycles of a warp of `ptx`, whose kernel is called "nothing".
+uint64_t cycles_of(const char* ptx, std::vector<std::string> sets) {
+  const SimulationOptions o =
+      program(ptx, "[[launch]]\nkernel = \"nothing\"\ngrid = [1]\nblock = [32]\n", std::move(sets));
+  const Outcome outcome = run_apart(o);
+  EXPECT_EQ(outcome.status, "complete") << outcome.reason;
+  const std::string before = "nothing: ";
+  return std::stoull(outcome.timing.substr(outcome.timing.find(before) + before.size()));
+}
+
+TEST(BranchToATable, TakesTheLatencyOfACall) {
+  constexpr const char* kSwitch = R"(
+.version 6.0
+.target sm_30
+.address_size 64
+.entry nothing()
+{
+  .reg .u32 %r<2>;
+  mov.u32 %r1, 1;
+TABLE: .branchtargets FIRST, SECOND;
+  brx.idx %r1, TABLE;
+FIRST:
+  exit;
+SECOND:
+  exit;
+})";
+  const auto cycles = [](const char* call) {
+    return cycles_of(kSwitch, {"gpu.compute_capability=3.0", "pipes.control.call=4", call});
+  };
+  EXPECT_EQ(cycles("latency.call=500"), cycles("latency.call=100") + 400);
+}
+
 TEST(BlockStart, TakesTheConfiguredCycles) {
   const auto cycles = [](const char* set) {
-    const SimulationOptions o =
-        program(".version 1.4\n.target sm_13\n.entry nothing() { exit; }\n",
-                "[[launch]]\nkernel = \"nothing\"\ngrid = [1]\nblock = [32]\n", {set});
-    const std::string timing = run_apart(o).timing;
-    const std::string before = "nothing: ";
-    return std::stoull(timing.substr(timing.find(before) + before.size()));
+    return cycles_of(".version 1.4\n.target sm_13\n.entry nothing() { exit; }\n", {set});
   };
   EXPECT_EQ(cycles("gpu.block_start_cycles=520"), cycles("gpu.block_start_cycles=20") + 500);
 }

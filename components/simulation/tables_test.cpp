@@ -116,6 +116,11 @@ TEST(TimingTablesTest, PipesInTheOrderOfTheFile) {
   EXPECT_EQ(multiply.interval[0], 8);
   EXPECT_EQ(multiply.interval[1], 4);
   EXPECT_EQ(multiply.latency, 24u);
+  const ClassTiming& call = tables.of_scheduler[0][isa::OpClass::kCall];
+  const ClassTiming& branch = tables.of_scheduler[0][isa::OpClass::kBranch];
+  EXPECT_EQ(call.latency, branch.latency) << "a call is a branch where the machine names none";
+  EXPECT_EQ(call.pipe[0], branch.pipe[0]);
+  EXPECT_EQ(call.interval[0], branch.interval[0]);
   const ClassTiming& plain = tables.of_scheduler[0][isa::OpClass::kInt];
   EXPECT_EQ(plain.pipe[0], plain.pipe[1]);
 }

@@ -110,6 +110,12 @@ void add_load_store(Units& units, const Sms& sms, const core::MachineConfig& mac
   }
 }
 
+/// What SMs share a port of the interconnect.
+const char* port_place(const core::MachineConfig& machine) {
+  const uint32_t sms = core::sms_per_port(machine);
+  return sms == machine.gpu.sms_per_cluster ? "cluster" : sms == 1 ? "SM" : "port";
+}
+
 void add_ports(Units& units, const std::vector<uint64_t>& flits, const char* name, const char* place,
                const char* meaning) {
   if (flits.empty()) return;
@@ -148,7 +154,8 @@ std::vector<UnitCount> Gpu::unit_counts() const {
     const uint64_t walk = core_.cycles_of_ns(machine_.tlb.walk_latency_ns);
     for (uint32_t t = 0; t < tlbs_.size(); ++t) units.add(t, tlbs_[t]->stats().walks * walk);
   }
-  add_ports(units, requests_->input_flits(), "request_in", "cluster",
+  const char* const port = port_place(machine_);
+  add_ports(units, requests_->input_flits(), "request_in", port,
             "flits of requests that entered the interconnect, one a cycle");
   add_ports(units, requests_->link_flits(), "request_links", "link", "flits of requests between two routers");
   add_ports(units, requests_->output_flits(), "request_out", "partition",
@@ -156,7 +163,7 @@ std::vector<UnitCount> Gpu::unit_counts() const {
   add_ports(units, replies_->input_flits(), "reply_in", "partition",
             "flits of replies that entered the interconnect, one a cycle");
   add_ports(units, replies_->link_flits(), "reply_links", "link", "flits of replies between two routers");
-  add_ports(units, replies_->output_flits(), "reply_out", "cluster",
+  add_ports(units, replies_->output_flits(), "reply_out", port,
             "flits of replies that left the interconnect, one a cycle");
   add_partitions(units, partitions_, interconnect_.now().count(), "l2_requests",
                  "requests that it took, one a cycle", 1, [](const PartitionUse& u) { return u.requests; });

@@ -92,6 +92,8 @@ std::string_view op_class_name(OpClass c) {
       return "texture";
     case OpClass::kBranch:
       return "branch";
+    case OpClass::kCall:
+      return "call";
     case OpClass::kBarrier:
       return "barrier";
     case OpClass::kFence:

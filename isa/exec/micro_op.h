@@ -129,6 +129,7 @@ enum class OpClass : uint8_t {
   kLoadParam,  ///< kernel parameter (shared memory on 1.x, constant bank later)
   kTexture,    ///< tex, txq
   kBranch,
+  kCall,  ///< a call of a function with a frame, the return from it, a branch to an entry of a table
   kBarrier,
   kFence,
   kExit,

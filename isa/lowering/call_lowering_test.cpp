@@ -34,7 +34,7 @@ TEST(BranchTable, EveryLaneGoesToItsEntryAndAllJoinAtThePostDominator) {
   const KernelImage image = lower_ok(kSwitch, level(LoweringLevel::kClean));
   const MicroOp* branch = find_op(image, OpKind::kBranchTable);
   ASSERT_NE(branch, nullptr);
-  EXPECT_EQ(branch->op_class, OpClass::kBranch);
+  EXPECT_EQ(branch->op_class, OpClass::kCall);
   EXPECT_EQ(std::ranges::count(image.ops, OpKind::kBranchTable, &MicroOp::kind), 1);
   ASSERT_EQ(branch->imm, 4u);
   ASSERT_EQ(image.branch_targets.size(), 4u);

@@ -350,7 +350,7 @@ void Selector::call_through_stack(Frame& frame, const CallSite& site, std::optio
     pass(frame, site.arguments[i], params[i], layout.params[i], Direction::kToCallee);
   Op op;
   op.kind = OpKind::kCall;
-  op.op_class = OpClass::kBranch;
+  op.op_class = OpClass::kCall;
   op.imm = layout.signature;
   if (address)
     op.src[op.num_src++] = *address;
@@ -454,7 +454,7 @@ void Selector::called_function(Frame& frame) {
   close_stack(frame);
   for (size_t i = 0; i < root_.returns.size(); ++i)
     move_register(frame, OpKind::kStore, root_.returns[i], root_.return_registers, i, layout.returns[i]);
-  emit_control(OpKind::kReturn, OpClass::kBranch);
+  emit_control(OpKind::kReturn, OpClass::kCall);
 }
 
 /// An old function's parameter or result in registers: from or to its place in the frame.

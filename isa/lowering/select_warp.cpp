@@ -196,7 +196,7 @@ void Selector::branch_table(Frame& frame, const Instruction& inst) {
   }
   Op op;
   op.kind = OpKind::kBranchTable;
-  op.op_class = OpClass::kBranch;
+  op.op_class = OpClass::kCall;
   op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
   op.target = static_cast<uint32_t>(program_.tables.size());
   program_.tables.push_back(std::move(blocks));

@@ -155,6 +155,10 @@ TEST(Config, SetErrorsNameTheSet) {
       load("shared.size=1000").find("shared.size = 1000 is not a multiple of sm.shared_alloc_unit = 512"),
       std::string::npos);
   EXPECT_NE(load("shared.size=1000").find("tesla_c1060.cfg:"), std::string::npos);  // the other place
+  const std::string ports = load("interconnect.sms_per_port=2");
+  EXPECT_NE(ports.find("gpu.sms_per_cluster = 3 is not a multiple of interconnect.sms_per_port = 2"),
+            std::string::npos)
+      << ports;
 }
 
 TEST(Config, CachesThatDoNotFitTogetherAreRefused) {

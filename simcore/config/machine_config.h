@@ -186,6 +186,7 @@ struct MachineConfig {
     uint32_t flit_bytes = 0;        ///< per port and interconnect cycle
     uint32_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
     uint32_t header_bytes = 0;
+    uint32_t sms_per_port = 0;    ///< of a cluster, on a port together; 0: gpu.sms_per_cluster
     uint32_t queue = 0;           ///< packets per input queue
     uint32_t request_queues = 1;  ///< of an SM or texture cache, each for every n-th partition
     uint32_t reply_queues = 1;    ///< of a partition, each for every n-th reply port
@@ -201,6 +202,7 @@ struct MachineConfig {
     uint32_t queue = 0;
     double latency_ns = 0;            ///< from request arrival to the DRAM queue
     double atomic_cycles = 1;         ///< interconnect cycles for each step of an atomic access (coalescer.h)
+    double atomic_float_cycles = 0;   ///< the same for floating-point numbers; 0: as atomic_cycles
     double atomic_access_cycles = 0;  ///< besides those of its steps
     PartitionHash hash{};             ///< which partition a block of addresses is in
     uint32_t hash_bits = 0;  ///< address bits that kXor and kPolynomial hash besides the partition's; 0: all
@@ -284,6 +286,16 @@ struct MachineConfig {
   int64_t memory_bytes = 0;  ///< [gpu] memory: device memory size
   friend bool operator==(const MachineConfig&, const MachineConfig&) = default;
 };
+
+/// SMs that share a port of the interconnect.
+[[nodiscard]] constexpr uint32_t sms_per_port(const MachineConfig& machine) {
+  return machine.interconnect.sms_per_port != 0 ? machine.interconnect.sms_per_port
+                                                : machine.gpu.sms_per_cluster;
+}
+/// Ports of the interconnect on the SMs' side.
+[[nodiscard]] constexpr uint32_t sm_ports(const MachineConfig& machine) {
+  return (machine.gpu.sms + sms_per_port(machine) - 1) / sms_per_port(machine);
+}
 
 /// Clocks that a run or a launch sets; 0: as the machine has it.
 struct ClockChoice {

@@ -91,9 +91,8 @@ std::vector<Peak> machine_peaks(const MachineConfig& m) {
   }
   const uint32_t reply =
       m.interconnect.reply_flit_bytes == 0 ? m.interconnect.flit_bytes : m.interconnect.reply_flit_bytes;
-  const uint64_t clusters = (uint64_t{m.gpu.sms} + m.gpu.sms_per_cluster - 1) / m.gpu.sms_per_cluster;
-  add_bytes(peaks, "interconnect to SMs", clusters, "clusters", reply, m.clocks.interconnect_khz);
-  add_bytes(peaks, "interconnect from SMs", clusters, "clusters", m.interconnect.flit_bytes,
+  add_bytes(peaks, "interconnect to SMs", sm_ports(m), "ports", reply, m.clocks.interconnect_khz);
+  add_bytes(peaks, "interconnect from SMs", sm_ports(m), "ports", m.interconnect.flit_bytes,
             m.clocks.interconnect_khz);
   add_bytes(peaks, m.l2.bytes == 0 ? "memory partitions" : "L2", m.l2.partitions, "partitions", reply,
             m.clocks.interconnect_khz);

@@ -7,9 +7,9 @@
 namespace gpusim::core {
 namespace {
 
-double peak(const std::string& machine, const std::string& name) {
+double peak(const std::string& machine, const std::string& name, std::vector<std::string> sets = {}) {
   const std::string path = GPUSIM_SOURCE_DIR "/configs/" + machine + ".cfg";
-  for (const Peak& p : machine_peaks(load_machine(path, {}, {})))
+  for (const Peak& p : machine_peaks(load_machine(path, sets, {})))
     if (p.name == name) return p.value;
   return 0;
 }
@@ -24,6 +24,14 @@ TEST(Peaks, FollowFromTheConfiguration) {
   EXPECT_NEAR(peak("tesla_v100", "FP16 matrices") * 1e-12, 113, 0.5);
   EXPECT_NEAR(peak("tesla_v100", "DRAM") * 1e-9, 898, 0.5);
   EXPECT_NEAR(peak("h200", "DRAM") * 1e-9, 4800, 1);
+}
+
+TEST(Peaks, EveryPortOfTheInterconnectCounts) {
+  const double of_clusters = peak("tesla_v100", "interconnect to SMs");
+  EXPECT_GT(of_clusters, 0);
+  EXPECT_DOUBLE_EQ(peak("tesla_v100", "interconnect to SMs", {"interconnect.sms_per_port=1"}),
+                   2 * of_clusters);
+  EXPECT_DOUBLE_EQ(peak("tesla_v100", "interconnect to SMs", {"interconnect.sms_per_port=2"}), of_clusters);
 }
 
 TEST(Peaks, LeaveOutWhatAMachineHasNot) {

@@ -31,7 +31,8 @@ constexpr std::string_view kTimingClasses[] = {
     "cvt",         "cvt64",       "shared_operand", "warp",         "mma_half",     "mma_int8",
     "mma_fp64",    "special",     "load_global",    "store_global", "atom_global",  "load_local",
     "store_local", "load_shared", "store_shared",   "atom_shared",  "load_const",   "load_param",
-    "texture",     "branch",      "barrier",        "fence",        "exit",         "nop"};
+    "texture",     "branch",      "call",           "barrier",      "fence",        "exit",
+    "nop"};
 
 }  // namespace
 
@@ -91,16 +92,15 @@ std::span<const std::string_view> timing_classes() { return kTimingClasses; }
 
 std::span<const ComposedClass> composed_classes() {
   // Multiply-adds of one operation over the 32 lanes: 16 x 8 results of 16 products, f64 8 x 8 of 4.
-  static constexpr ComposedClass kComposed[] = {{"int_mul_wide", "int_mul", 1},
-                                                {"half", "fp32", 1},
-                                                {"mma_half", "fp32", 64},
-                                                {"mma_int8", "int_mul24", 64},
-                                                {"mma_fp64", "fp64", 8}};
+  static constexpr ComposedClass kComposed[] = {{"int_mul_wide", "int_mul", 1}, {"half", "fp32", 1},
+                                                {"call", "branch", 1},          {"mma_half", "fp32", 64},
+                                                {"mma_int8", "int_mul24", 64},  {"mma_fp64", "fp64", 8}};
   return kComposed;
 }
 
 bool is_control_class(std::string_view timing_class) {
-  static constexpr std::array<std::string_view, 5> kControl{"branch", "barrier", "fence", "exit", "nop"};
+  static constexpr std::array<std::string_view, 6> kControl{"branch", "call", "barrier",
+                                                            "fence",  "exit", "nop"};
   return std::ranges::find(kControl, timing_class) != kControl.end();
 }
 

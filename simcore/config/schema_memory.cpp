@@ -81,6 +81,8 @@ std::span<const KeySpec> memory_keys() {
        AT(interconnect.reply_flit_bytes)},
       {"interconnect", "header", K::kSize, "bytes", "8", 0, 1024, "", "packet header",
        AT(interconnect.header_bytes)},
+      {"interconnect", "sms_per_port", K::kInteger, "SMs", "0", 0, 64, "",
+       "SMs of a cluster that share a port; 0: gpu.sms_per_cluster", AT(interconnect.sms_per_port)},
       {"interconnect", "queue", K::kInteger, "packets", "8", 1, 4096, "", "packets per input queue",
        AT(interconnect.queue)},
       {"interconnect", "request_queues", K::kInteger, "queues", "1", 1, 64, "",
@@ -114,6 +116,8 @@ std::span<const KeySpec> memory_keys() {
        "of a partition for each step of an atomic access: lanes on one word one by one, a sector after the "
        "other",
        AT(l2.atomic_cycles)},
+      {"l2", "atomic_float_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
+       "the same for floating-point numbers; 0: as l2.atomic_cycles", AT(l2.atomic_float_cycles)},
       {"l2", "atomic_access_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
        "of a partition for each atomic access, besides those of its steps", AT(l2.atomic_access_cycles)},
       {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial|scatter",

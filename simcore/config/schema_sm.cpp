@@ -14,7 +14,9 @@ std::span<const KeySpec> sm_keys() {
        AT(gpu.compute_capability)},
       {"gpu", "memory", K::kSize, "bytes", "4G", 1 << 20, 1LL << 40, "", "device memory", AT(memory_bytes)},
       {"gpu", "sms", K::kInteger, "", "30", 1, 1024, "", "streaming multiprocessors", AT(gpu.sms)},
-      {"gpu", "sms_per_cluster", K::kInteger, "", "3", 1, 64, "", "SMs that share one interconnect port",
+      {"gpu", "sms_per_cluster", K::kInteger, "", "3", 1, 64, "",
+       "SMs that share a constant and instruction cache, and an interconnect port (see "
+       "interconnect.sms_per_port)",
        AT(gpu.sms_per_cluster)},
       {"gpu", "sms_spread", K::kBoolean, "", "false", 0, 0, "",
        "--sms N takes SMs round-robin over the clusters instead of filling them", AT(gpu.sms_spread)},

@@ -293,13 +293,17 @@ class Validator {
   }
 
   void interconnect() {
-    const int64_t routers = m_.gpu.sms / m_.gpu.sms_per_cluster + m_.l2.partitions;
+    if (m_.interconnect.sms_per_port != 0)
+      multiple("gpu.sms_per_cluster", m_.gpu.sms_per_cluster, "interconnect.sms_per_port",
+               m_.interconnect.sms_per_port);
+    const int64_t routers = int64_t{sm_ports(m_)} + m_.l2.partitions;
     if (m_.interconnect.mesh_width > routers) {
-      conflict("interconnect.mesh_width",
-               fmt::format(
-                   "interconnect.mesh_width = {} is more than the {} routers of all clusters and partitions",
-                   m_.interconnect.mesh_width, routers),
-               {"gpu.sms", "gpu.sms_per_cluster", "l2.partitions"});
+      conflict(
+          "interconnect.mesh_width",
+          fmt::format(
+              "interconnect.mesh_width = {} is more than the {} routers of all ports of SMs and partitions",
+              m_.interconnect.mesh_width, routers),
+          {"gpu.sms", "gpu.sms_per_cluster", "l2.partitions"});
     }
   }
 

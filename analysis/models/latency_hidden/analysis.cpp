@@ -89,7 +89,7 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
   const auto blocks = static_cast<double>(s.code.shape.blocks);
   s.parameters.used_sms = std::max(1.0, std::min(s.parameters.sms, blocks));
   s.parameters.ports =
-      std::max(1.0, std::min(std::ceil(s.parameters.sms / std::max(1.0, s.parameters.cluster)), blocks));
+      std::max(1.0, std::min(std::ceil(s.parameters.sms / std::max(1.0, s.parameters.port_sms)), blocks));
   const LaunchShape& shape = s.code.shape;
   s.occupancy =
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),

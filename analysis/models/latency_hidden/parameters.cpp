@@ -95,14 +95,14 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
   for (const OpClass c : {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
     p.classes[static_cast<size_t>(c)].latency = p.shared_latency;
   if (p.capability < 20) p.classes[static_cast<size_t>(OpClass::kLoadParam)].latency = p.shared_latency;
-  for (const OpClass c : {OpClass::kBranch, OpClass::kBarrier, OpClass::kFence})
+  for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kBarrier, OpClass::kFence})
     p.classes[static_cast<size_t>(c)] = {p.issue, p.of(OpClass::kInt).latency, 0};
   for (const OpClass c : {OpClass::kExit, OpClass::kNop})
     p.classes[static_cast<size_t>(c)] = {p.issue, p.warp_issue, 0};
   for (size_t c = 0; c < p.classes.size(); ++c)
     p.classes[c].unit = unit_of(isa::op_class_name(static_cast<OpClass>(c)), machine, p);
-  // No microbenchmark has branches and barriers: the configuration's.
-  for (const OpClass c : {OpClass::kBranch, OpClass::kBarrier}) {
+  // No microbenchmark has branches, calls and barriers: the configuration's.
+  for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kBarrier}) {
     ClassCost& cost = p.classes[static_cast<size_t>(c)];
     const std::string name(isa::op_class_name(c));
     if (const auto latency = machine.latency.find(name); latency != machine.latency.end())
@@ -171,7 +171,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.reply_flit = static_cast<double>(machine.interconnect.reply_flit_bytes);
   if (p.reply_flit <= 0) p.reply_flit = p.request_flit;
   p.header = static_cast<double>(machine.interconnect.header_bytes);
-  p.cluster = static_cast<double>(machine.gpu.sms_per_cluster);
+  p.port_sms = static_cast<double>(core::sms_per_port(machine));
   if (machine.l1.bytes != 0) p.cache_lines = static_cast<double>(machine.l1.mshrs);
   p.units.emplace_back("requests");
   p.copies.push_back(1);

@@ -56,9 +56,9 @@ struct Parameters {
   double row = 0;       ///< core cycles of all memory that a row costs which has to be opened; 0: not known
   double request = 0;   ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
-  // Ports of a cluster of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
+  // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
-  double cluster = 1;              ///< SMs that share a port
+  double port_sms = 1;             ///< SMs that share a port
   double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
   double turns = 0;        ///< turns_of() all bytes of the kernel, whose warps read while others write

@@ -276,7 +276,7 @@ class Builder : public PathVisitor {
     (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
   }
 
-  /// What an operation's transactions keep the ports of the SM's cluster, which its SMs share.
+  /// What an operation's transactions keep the SM's ports, which its neighbours may share.
   void add_flits(const MicroOp& op, const OpCounts& c, double times, Segment& s) const {
     const double transactions = transactions_of(c);
     if (p_.flit <= 0 || transactions <= 0) return;

@@ -19,7 +19,7 @@ namespace gpusim::analysis::latency_hidden {
 enum class Wait : uint8_t { kData, kBarrier, kStore, kJoin, kEnd };
 [[nodiscard]] const char* wait_name(Wait wait);
 
-/// Behind the SM's queue: the ports of its cluster to the interconnect and from it, and the lines that its
+/// Behind the SM's queue: its ports to the interconnect and from it, and the lines that its
 /// cache can have on their way.
 enum BehindUnit : uint8_t { kRequestPort, kReplyPort, kLines, kBehindUnits };
 using Behind = std::array<double, kBehindUnits>;

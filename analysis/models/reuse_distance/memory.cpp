@@ -42,7 +42,7 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
       fetch_sectors_(static_cast<uint32_t>(at_least_one(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
       index_(m.l2.index, shape_.sets),
-      cluster_sms_(at_least_one(m.gpu.sms_per_cluster)),
+      port_sms_(core::sms_per_port(m)),
       port_out_(sms, 0),
       port_back_(sms, 0),
       partition_in_{std::vector<double>(partitions_.value(), 0)},
@@ -68,7 +68,7 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
                           ? flit_bytes_
                           : static_cast<double>(m.interconnect.reply_flit_bytes);
   header_bytes_ = static_cast<double>(m.interconnect.header_bytes);
-  if (sms == 1) port_sharers_ = std::clamp(copies_, 1.0, static_cast<double>(cluster_sms_.value()));
+  if (sms == 1) port_sharers_ = std::clamp(copies_, 1.0, static_cast<double>(port_sms_.value()));
   make_queues(m, sms);
   // Two transfers of the bus a clock, but for the time that refreshes take.
   const double refreshed = m.dram.refi_ns > 0 ? 1 - m.dram.rfc_ns / m.dram.refi_ns : 1;
@@ -156,11 +156,11 @@ double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t
   const double out = flits(bytes_out, flit_bytes_), back = flits(bytes_back, reply_flit_bytes_);
   if (traffic_ != nullptr) traffic_->request(place.partition);
   // Each rate as if nothing waited but for it; what waits for room lets other SMs' requests pass.
-  const uint64_t cluster = sm / cluster_sms_;
-  const double port = take(port_out_[cluster], now, out * flit_cycles_ * port_sharers_);
+  const uint64_t its_port = sm / port_sms_;
+  const double port = take(port_out_[its_port], now, out * flit_cycles_ * port_sharers_);
   const double in = serve(partition_in_, place.partition, port + request_, out * partition_cycles_);
   const double reply = serve(partition_out_, place.partition, in, back * partition_cycles_);
-  const double last = take(port_back_[cluster], reply, back * flit_cycles_ * port_sharers_);
+  const double last = take(port_back_[its_port], reply, back * flit_cycles_ * port_sharers_);
   QueueRoom& taken = taken_[place.partition];
   double& sent = last_sent_[sm];
   sent = std::max({sent, port, taken.from()});

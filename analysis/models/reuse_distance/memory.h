@@ -117,9 +117,9 @@ class ReuseMemory {
   core::SetIndex index_;
   double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
   double reply_flit_bytes_, header_bytes_;
-  core::Divisor cluster_sms_;
+  core::Divisor port_sms_;
   double port_sharers_ = 1;  ///< SMs that send as the only modelled one does through its port
-  std::vector<double> port_out_, port_back_;  ///< of clusters
+  std::vector<double> port_out_, port_back_;  ///< of ports of SMs
   Units partition_in_, partition_out_, channel_;
   std::vector<double> last_sent_;                                   ///< of each SM
   std::vector<QueueRoom> sent_;                                     ///< by SM: its queue to the interconnect

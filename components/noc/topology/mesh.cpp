@@ -8,7 +8,7 @@ namespace gpusim::comp {
 Networks make_mesh_topology(core::ClockDomain& domain, const core::MachineConfig& machine,
                             const NetworkPlan& plan) {
   const auto& net = machine.interconnect;
-  const auto graph = std::make_shared<MeshGraph>(plan.clusters, plan.partitions, net.mesh_width);
+  const auto graph = std::make_shared<MeshGraph>(plan.sm_ports, plan.partitions, net.mesh_width);
   const MeshOptions options{net.hop_cycles, net.router_queue, net.arbitration};
   return {std::make_unique<Mesh<MemoryRequest, PartitionOfAddress, PacketLength>>(
               "requests", domain, graph, graph->clusters(), graph->partitions(), options, plan.request_way,

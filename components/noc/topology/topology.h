@@ -14,7 +14,7 @@ namespace gpusim::comp {
 struct NetworkPlan {
   explicit NetworkPlan(const core::MachineConfig& machine);
 
-  uint32_t clusters, partitions;
+  uint32_t sm_ports, partitions;
   PartitionOfAddress request_way;
   PortOfReply reply_way;
   PacketLength request_length, reply_length;
