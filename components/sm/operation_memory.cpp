@@ -3,6 +3,7 @@
 #include <array>
 
 #include "components/sm/operation_issue.h"
+#include "isa/exec/wgmma.h"
 
 namespace gpusim::comp {
 
@@ -57,6 +58,11 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   isa::MemoryAccess& access = sm_.access;
+  if (timing.queued) {
+    access.lanes &= isa::wgmma_share(op, warp.context);
+    if (access.lanes.none())  // the others of its warpgroup fetch all
+      return mark_ready(w, op, now + timing.latency, StallCause::kSharedMemory);
+  }
   const LaneMask remote = access.remote, all = access.lanes;
   if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
   SharedMemoryCost cost;
