@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "isa/exec/wgmma.h"
-
 namespace gpusim::comp {
 
 using isa::OpClass;
@@ -86,7 +84,6 @@ void OperationIssue::issue(uint32_t w, uint64_t now) {
       }
       [[fallthrough]];
     case OpKind::kNop:
-      if (op.kind == OpKind::kNop && op.imm == isa::kCommitsMatrices) warp.matrices.commit();
       sm_.pipes.take(warp.timing_of(op.op_class), now);
       warp.stack.advance();
       break;

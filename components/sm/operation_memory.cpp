@@ -215,6 +215,10 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   const ClassTiming& timing = warp.timing_of(op.op_class);
   sm_.pipes.take(timing, now);
   warp.stack.advance();
+  if (op.imm == isa::kCommitsMatrices) {
+    warp.matrices.commit();
+    return front_end_.prepare(w, now + sm_.issue_cycles, now);
+  }
   if (op.imm != 0) return execute_copy_group(warp, w, op, now);
   if (sm_.lsu->outstanding_stores(w) == 0) {
     front_end_.prepare(w, std::max(now + timing.latency, warp.remote_until), now);

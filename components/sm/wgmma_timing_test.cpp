@@ -24,7 +24,7 @@ std::string registers(char name, uint64_t count) {
   return "{" + text + "}";
 }
 
-/// `count` products into the same sums.
+/// `count` products into the same sums, and a look at the clock.
 std::string kernel(const Product& p, int count) {
   const uint64_t sums = p.n / 2, b_place = kRows * kLineBytes;
   std::string text = fmt::format(
@@ -43,26 +43,31 @@ std::string kernel(const Product& p, int count) {
     text += !p.types.starts_with("k16") ? ";\n" : p.a_in_registers ? ", 0;\n" : ", 0, 0;\n";
     text += "wgmma.commit_group.sync.aligned;\n";
   }
-  return text + fmt::format("wgmma.wait_group.sync.aligned {};\nret;\n}}\n", p.left);
+  text += fmt::format("wgmma.wait_group.sync.aligned {};\nmov.u32 %r2, %clock; st.shared.u32 [s], %r2;\n",
+                      p.left);
+  for (uint64_t i = 0; i < sums; ++i) text += fmt::format("st.shared.f32 [s+{}], %d{};\n", 4 * i, i);
+  return text + "ret;\n}\n";
 }
 
 core::MachineConfig h200(const std::vector<std::string>& sets = {}) {
   return core::load_machine("h200", sets, kFolders);
 }
 
-/// Cycles of `groups` times four warps that multiply `count` times.
+/// When the first of `groups` times four warps that multiply `count` times has waited for its products.
 uint64_t cycles_of(const Product& p, int count, int groups, const std::vector<std::string>& sets) {
   SimulationOptions o =
       program(kernel(p, count),
               fmt::format("[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [{}]\nargs = []\n", groups * 128));
   o.machine = h200(sets);
   const std::vector<RecordedKernel> run = record_run(std::move(o));
-  return run.size() == 1 ? run[0].cycles : 0;
+  const std::vector<uint64_t> looks = run.size() == 1 ? run[0].cycles_of("special") : std::vector<uint64_t>{};
+  EXPECT_EQ(looks.size(), 1u);
+  return looks.empty() ? 0 : looks[0];
 }
 
 /// Cycles from one product to the next.
 double cycles_each(const Product& p, const std::vector<std::string>& sets = {}, int groups = 1) {
-  constexpr int kFew = 8, kMany = 40;
+  constexpr int kFew = 24, kMany = 56;
   return static_cast<double>(cycles_of(p, kMany, groups, sets) - cycles_of(p, kFew, groups, sets)) /
          (kMany - kFew);
 }

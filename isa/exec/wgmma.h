@@ -7,8 +7,8 @@
 
 namespace gpusim::isa {
 
-/// MicroOp::imm of a kNop that is wgmma.commit_group.
-inline constexpr uint64_t kCommitsMatrices = 1;
+/// MicroOp::imm of a kFence that is wgmma.commit_group; those of isa/exec/async.h have other bits.
+inline constexpr uint64_t kCommitsMatrices = uint64_t{1} << 35;
 /// Of a kBarrier with kBarrierAfterMatrices: from this bit on, the groups that may still be under way.
 inline constexpr int kMatrixGroupsShift = 9;
 

@@ -39,7 +39,7 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
   const std::string_view action = instruction_words(inst)[1];
   if (action == "commit_group") {
     Op op;
-    op.kind = OpKind::kNop;
+    op.kind = OpKind::kFence;
     op.op_class = OpClass::kNop;
     op.imm = kCommitsMatrices;
     emit(op);
