@@ -222,6 +222,7 @@ EFFECTS: dict[str, Effect] = {
 } | {f"dvfs.{domain}_voltage": Effect(sets={f"dvfs.{domain}_max": "2000MHz", f"dvfs.{domain}_threshold": "0.3"}, values=("0.9", "1.2"))
      for domain in ("core", "interconnect", "dram")
 } | {f"energy.{kind}": Effect(program="workloads/features/wmma.ptx") for kind in ("mma_half", "mma_int8", "mma_fp64")
+} | {"shared.tensor_queue": Effect(program="regress/ranges/wgmma.ptx")
 } | {f"block_clusters.{key}": Effect(program="regress/ranges/clusters.ptx")
      for key in ("gpcs", "most_blocks", "latency", "bytes_per_cycle", "barrier_latency")}
 

@@ -44,8 +44,10 @@ Group group_of(OpClass c) {
     case OpClass::kSfuSin:
       return {EnergyTerm::kSfu, OpClass::kSfuRcp};
     case OpClass::kMmaHalf:
+    case OpClass::kWgmmaHalf:
       return {EnergyTerm::kMmaHalf, c};
     case OpClass::kMmaInt8:
+    case OpClass::kWgmmaInt8:
       return {EnergyTerm::kMmaInt8, c};
     case OpClass::kMmaFp64:
       return {EnergyTerm::kMmaFp64, c};
@@ -55,6 +57,7 @@ Group group_of(OpClass c) {
     case OpClass::kLoadLocal:
     case OpClass::kStoreLocal:
     case OpClass::kLoadShared:
+    case OpClass::kWgmmaLoad:
     case OpClass::kStoreShared:
     case OpClass::kAtomShared:
     case OpClass::kLoadConst:

@@ -107,7 +107,9 @@ class Block {
       const MicroOp& op = image_.ops[i];
       const uint64_t from = std::max(now, when_ready(op));
       if (from > now) codes_[i - 1].stall = static_cast<uint8_t>(from - now + scheduler_.issue_cycles);
-      if (is_variable(op)) {
+      if (timing(op).queued) {  // who reads its results waits for them, whatever the codes say
+        for (const uint16_t id : writes(op)) results_[id] = {};
+      } else if (is_variable(op)) {
         set_barrier(i, end);
         for (const uint16_t id : writes(op)) results_[id].pipe = kNoPipe;
       } else {

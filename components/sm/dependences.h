@@ -74,13 +74,19 @@ class Dependences {
   [[nodiscard]] uint64_t stall_after(const KernelLaunch& run, const isa::MicroOp& op) const {
     return barriers_ ? run.code_of(op).stall : 0;
   }
-  /// What `op`, the next operation of warp `w`, waits for.
-  [[nodiscard]] Scoreboard::Wait wait_of(uint32_t w, const KernelLaunch& run, const isa::MicroOp& op) {
-    Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
+  /// What `op`, the next operation of warp `w`, waits for; `queued`: see ClassTiming.
+  [[nodiscard]] Scoreboard::Wait wait_of(uint32_t w, const KernelLaunch& run, const isa::MicroOp& op,
+                                         bool queued = false) {
+    Scoreboard::Wait wait = queued ? scoreboard_.wait_of_reads(w, op) : scoreboard_.wait_of(w, op);
     if (barriers_) wait_for_barriers(w, run.code_of(op), wait);
     if (!wait.pending && counts(op) && loads_[w].size() >= most_loads_)
       wait = {true, loads_[w].front(), kUnknownCycle, StallCause::kDram};
     return wait;
+  }
+
+  /// The cycle from which the operands of `op`, none of which is pending, are there.
+  [[nodiscard]] uint64_t operands_at(uint32_t w, const isa::MicroOp& op) const {
+    return scoreboard_.wait_of_reads(w, op).cycle;
   }
 
  private:

@@ -23,6 +23,16 @@ class ExecutionPipes {
     table_.take_pipe(pipe, busy_until_[pipe]);
     return start;
   }
+  /// Books the pipe of a class that is queued for an operation whose operands are there at `ready`; returns
+  /// the cycle at which it starts.
+  uint64_t queue(const ClassTiming& timing, uint64_t ready) {
+    const uint32_t pipe = timing.pipe[0];
+    const uint64_t start = std::max(ready, busy_until_[pipe]);
+    busy_until_[pipe] = start + timing.interval[0];
+    busy_cycles_[pipe] += timing.interval[0];
+    table_.take_pipe(pipe, busy_until_[pipe] - std::min<uint64_t>(timing.ahead, busy_until_[pipe]));
+    return start;
+  }
 
   /// Core cycles for which a pipe has been taken, since the start of the simulation.
   [[nodiscard]] uint64_t busy_cycles(size_t pipe) const { return busy_cycles_[pipe]; }

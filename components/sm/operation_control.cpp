@@ -4,6 +4,7 @@
 #include "components/checker/checker.h"
 #include "components/sm/operation_issue.h"
 #include "components/sm/simt/control_transfer.h"
+#include "isa/exec/wgmma.h"
 
 namespace gpusim::comp {
 
@@ -119,7 +120,13 @@ void OperationIssue::try_release(ResidentBlock& block, uint32_t number, uint64_t
   const auto ended = [this, at](uint32_t w, const MicroOp& op) {
     mark_ready(w, op, at, StallCause::kBarrier);
   };
-  const auto goes_on = [this, at, now](uint32_t w) { front_end_.prepare(w, at, StallCause::kBarrier, now); };
+  const auto goes_on = [this, at, now](uint32_t w) {
+    const Warp& warp = sm_.warps[w];
+    const bool waits =
+        warp.op->kind == isa::OpKind::kBarrier && (warp.op->imm & isa::kBarrierAfterMatrices) != 0;
+    const uint64_t done = waits ? warp.matrices.done_but(warp.op->imm >> isa::kMatrixGroupsShift) : 0;
+    front_end_.prepare(w, std::max(at, done), StallCause::kBarrier, now);
+  };
   if (block.control.release(block.kernel->ops, number, warp_at, ended, goes_on)) block.end_phase(now);
 }
 

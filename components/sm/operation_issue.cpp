@@ -148,9 +148,22 @@ void OperationIssue::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, Lane
     warp.context.clock = now;
     warp.context.globaltimer_ns = sm_.domain.engine().now_fs() / 1'000'000;
   }
+  if (timing.ahead != 0) return queue_matrix_step(warp, w, op, lanes, now);
   if (lanes.any()) op.exec(op, warp.context, lanes);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
   mark_ready(w, op, start + timing.latency + extra, StallCause::kAluDependency);
+  warp.stack.advance();
+}
+
+/// A step of wgmma enters the queue of a tensor core, which waits for its operands there.
+void OperationIssue::queue_matrix_step(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
+                                       uint64_t now) {
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  const uint64_t ready = std::max(now, sm_.dependences.operands_at(w, op));
+  if (lanes.any()) op.exec(op, warp.context, lanes);
+  const uint64_t done = sm_.pipes.queue(timing, ready) + timing.latency;
+  warp.matrices.queue(done);
+  mark_ready(w, op, done, StallCause::kAluDependency);
   warp.stack.advance();
 }
 

@@ -38,6 +38,7 @@ class OperationIssue {
   /// The operation's results come with the data of this record.
   void mark_pending(uint32_t w, const MicroOp& op, uint32_t record);
   void execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
+  void queue_matrix_step(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
   /// Core cycles by which an operand in shared memory makes the operation later; false after a fault.
   bool read_shared_operand(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t& extra);
 

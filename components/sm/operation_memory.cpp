@@ -3,6 +3,7 @@
 #include <array>
 
 #include "components/sm/operation_issue.h"
+#include "isa/exec/wgmma.h"
 
 namespace gpusim::comp {
 
@@ -57,6 +58,11 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   isa::MemoryAccess& access = sm_.access;
+  if (timing.queued) {
+    access.lanes &= isa::wgmma_share(op, warp.context);
+    if (access.lanes.none())  // the others of its warpgroup fetch all
+      return mark_ready(w, op, now + timing.latency, StallCause::kSharedMemory);
+  }
   const LaneMask remote = access.remote, all = access.lanes;
   if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
   SharedMemoryCost cost;
@@ -209,6 +215,10 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   const ClassTiming& timing = warp.timing_of(op.op_class);
   sm_.pipes.take(timing, now);
   warp.stack.advance();
+  if (op.imm == isa::kCommitsMatrices) {
+    warp.matrices.commit();
+    return front_end_.prepare(w, now + sm_.issue_cycles, now);
+  }
   if (op.imm != 0) return execute_copy_group(warp, w, op, now);
   if (sm_.lsu->outstanding_stores(w) == 0) {
     front_end_.prepare(w, std::max(now + timing.latency, warp.remote_until), now);

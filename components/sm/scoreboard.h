@@ -47,13 +47,14 @@ class Scoreboard {
   /// the latest ready cycle.
   [[nodiscard]] Wait wait_of(uint32_t warp, const isa::MicroOp& op) const {
     const uint64_t* row = entries_.data() + size_t{warp} * ids_;
-    uint64_t latest = 0;
-    for (uint32_t i = 0; i < op.num_sb_reads; ++i)
-      latest = row[op.sb_reads[i]] > latest ? row[op.sb_reads[i]] : latest;
+    uint64_t latest = latest_read(row, op);
     for (uint32_t i = 0; i < op.num_sb_writes; ++i)
       latest = row[op.sb_writes[i]] > latest ? row[op.sb_writes[i]] : latest;
-    if ((latest & kPending) != 0) return {true, static_cast<uint32_t>(latest), kNoCycle, StallCause::kDram};
-    return {false, 0, latest >> kCauseBits, static_cast<StallCause>(latest & ((1u << kCauseBits) - 1))};
+    return wait_for(latest);
+  }
+  /// The same of what it reads alone.
+  [[nodiscard]] Wait wait_of_reads(uint32_t warp, const isa::MicroOp& op) const {
+    return wait_for(latest_read(entries_.data() + size_t{warp} * ids_, op));
   }
 
  private:
@@ -61,6 +62,16 @@ class Scoreboard {
   static constexpr uint64_t kNoCycle = ~0ull;
   static constexpr int kCauseBits = 5;
   static_assert(kNumStallCauses <= 1u << kCauseBits);
+  static uint64_t latest_read(const uint64_t* row, const isa::MicroOp& op) {
+    uint64_t latest = 0;
+    for (uint32_t i = 0; i < op.num_sb_reads; ++i)
+      latest = row[op.sb_reads[i]] > latest ? row[op.sb_reads[i]] : latest;
+    return latest;
+  }
+  static Wait wait_for(uint64_t entry) {
+    if ((entry & kPending) != 0) return {true, static_cast<uint32_t>(entry), kNoCycle, StallCause::kDram};
+    return {false, 0, entry >> kCauseBits, static_cast<StallCause>(entry & ((1u << kCauseBits) - 1))};
+  }
   uint32_t ids_ = 0;
   std::vector<uint64_t> entries_;
 };

@@ -6,6 +6,8 @@
 //   IssueSlots         who issues in which slot, and to which cause the empty slots are booked
 //   Sm                 the clocked module: when which of them acts
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +81,23 @@ struct ResidentKernel {
 
 enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence, kCopies, kFetch };
 
+/// Products of matrices that a tensor core has queued for a warp (wgmma).
+class MatrixGroups {
+ public:
+  /// A step is done at this cycle, none before the one queued before it.
+  void queue(uint64_t done) { queued_ = done; }
+  void commit() { done_[committed_++ % kMost] = queued_; }
+  /// The cycle at which all committed groups are done, but for the latest `left`.
+  [[nodiscard]] uint64_t done_but(uint64_t left) const {
+    return left < std::min<uint64_t>(committed_, kMost) ? done_[(committed_ - 1 - left) % kMost] : 0;
+  }
+
+ private:
+  static constexpr uint64_t kMost = 8;  ///< that are looked back; older ones are done
+  uint64_t queued_ = 0, committed_ = 0;
+  std::array<uint64_t, kMost> done_{};
+};
+
 struct alignas(64) ResidentWarp {  // what every issue needs comes first
   SimtStack stack;
   const isa::MicroOp* op = nullptr;  ///< next operation
@@ -93,8 +112,9 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
   isa::WarpContext context;
   SpinDetector watch;
   DivergentGroups groups;
-  uint32_t barrier = 0;       ///< the number of the barrier of at_barrier
-  uint64_t fetch_from = 0;    ///< kFetch: not before that cycle, even if its operation comes earlier
+  uint32_t barrier = 0;     ///< the number of the barrier of at_barrier
+  uint64_t fetch_from = 0;  ///< kFetch: not before that cycle, even if its operation comes earlier
+  MatrixGroups matrices;
   uint64_t remote_until = 0;  ///< its accesses to other blocks' shared memory have been performed then
 
   [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }

@@ -8,6 +8,14 @@ namespace gpusim::comp {
 
 namespace {
 
+/// Marks what the tensor cores of a machine queue (ClassTiming::queued).
+void queue_matrices(ClassTimings& timings, uint32_t ahead) {
+  using isa::OpClass;
+  for (const OpClass c : {OpClass::kWgmmaHalf, OpClass::kWgmmaInt8, OpClass::kWgmmaLoad})
+    timings[c].queued = true;
+  for (const OpClass c : {OpClass::kWgmmaHalf, OpClass::kWgmmaInt8}) timings[c].ahead = ahead;
+}
+
 /// The class as scheduler `scheduler` sees it; `problem` as for build_timing().
 ClassTiming class_timing(const core::MachineConfig& machine, const std::string& name, size_t scheduler,
                          const TimingTables& tables, std::string& problem) {
@@ -51,6 +59,8 @@ TimingTables build_timing(const core::MachineConfig& machine, std::string& probl
       tables.of_scheduler[s][c] = class_timing(machine, name, s, tables, problem);
       if (!problem.empty()) return tables;
     }
+    if (const uint32_t ahead = machine.shared.tensor_queue; ahead != 0)
+      queue_matrices(tables.of_scheduler[s], ahead);
   }
   return tables;
 }

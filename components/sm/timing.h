@@ -22,6 +22,11 @@ struct ClassTiming {
   uint32_t latency = 0;           ///< core cycles until a dependent operation may issue
   uint8_t pipe[2] = {0, 0};       ///< pipes that can take it, preferred first; equal if there is one
   uint32_t interval[2] = {0, 0};  ///< core cycles that the pipe is busy
+  /// Operations of wgmma on a machine whose tensor cores queue them (shared.tensor_queue): results that they
+  /// overwrite do not hold them back, and steps issue so many core cycles ahead of their operands and of
+  /// their pipe.
+  bool queued = false;
+  uint32_t ahead = 0;
 };
 using ClassTimings = core::EnumArray<ClassTiming, isa::OpClass>;
 

@@ -60,13 +60,14 @@ void WarpFrontEnd::prepare(uint32_t w, uint64_t earliest, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   const WarpTable::Gate gate = gate_of(op);
   fetch_rows(warp, op);
-  const Scoreboard::Wait wait = sm_.dependences.wait_of(w, *kernel.run, op);
+  const Scoreboard::Wait wait = sm_.dependences.wait_of(w, *kernel.run, op, timing.queued);
   warp.wait = wait.pending ? WarpWait::kMemory : WarpWait::kNone;
   warp.load = wait.load;
   if (wait.pending) sm_.lsu->await(wait.load);
-  const uint64_t ready_at = wait.pending ? kUnknownCycle : std::max(wait.cycle, earliest);
-  sm_.table.set_next(w, ready_at, wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart,
-                     timing.pipe[0], timing.pipe[1], gate, now);
+  const uint64_t cycle = wait.cycle - std::min<uint64_t>(timing.ahead, wait.cycle);
+  const uint64_t ready_at = wait.pending ? kUnknownCycle : std::max(cycle, earliest);
+  sm_.table.set_next(w, ready_at, cycle >= earliest ? wait.cause : StallCause::kBlockStart, timing.pipe[0],
+                     timing.pipe[1], gate, now);
 }
 
 }  // namespace gpusim::comp

@@ -66,6 +66,12 @@ std::string_view op_class_name(OpClass c) {
       return "mma_int8";
     case OpClass::kMmaFp64:
       return "mma_fp64";
+    case OpClass::kWgmmaHalf:
+      return "wgmma_half";
+    case OpClass::kWgmmaInt8:
+      return "wgmma_int8";
+    case OpClass::kWgmmaLoad:
+      return "wgmma_load";
     case OpClass::kSpecial:
       return "special";
     case OpClass::kLoadGlobal:

@@ -79,6 +79,8 @@ inline constexpr uint64_t kBarrierConstant = 0x40;
 /// Or neither: the barrier of the four warps that the warp multiplies matrices with (wgmma). Their numbers
 /// lie behind those of the block and that of the cluster.
 inline constexpr uint64_t kBarrierOfWarpgroup = 0x80;
+/// With it: each of the four waits for its groups of products, but for the latest (isa/exec/wgmma.h).
+inline constexpr uint64_t kBarrierAfterMatrices = 0x100;
 inline constexpr uint32_t kWarpsOfWarpgroup = 4, kMaxWarpgroups = 8;
 inline constexpr uint32_t kFirstWarpgroupBarrier = kNumBarriers + 1,
                           kAllBarriers = kFirstWarpgroupBarrier + kMaxWarpgroups;
@@ -116,6 +118,9 @@ enum class OpClass : uint8_t {
   kMmaHalf,        ///< wmma.mma of f16 and bf16: 16 x 8 results, 16 products each
   kMmaInt8,        ///< matrix operation on 8-bit integers
   kMmaFp64,        ///< wmma.mma of f64: 8 x 8 results, 4 products each
+  kWgmmaHalf,      ///< step of wgmma of f16, bf16, and tf32 (half the products): as kMmaHalf
+  kWgmmaInt8,      ///< step of wgmma of 8-bit numbers: 8 x 8 results, 32 products each
+  kWgmmaLoad,      ///< what wgmma reads of shared memory for some of its steps
   kSpecial,        ///< clock and other slow special registers
   kLoadGlobal,
   kStoreGlobal,

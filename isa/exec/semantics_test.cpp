@@ -50,7 +50,7 @@ MicroOp probe(const SemanticRow& row, uint32_t variation) {
   op.pred_dst = {0, 1};
   op.pred_src = {2, 3, kNoPredicate};
   op.imm = variation % 4;
-  if (row.op_class >= OpClass::kMmaHalf && row.op_class <= OpClass::kMmaFp64) {
+  if (row.op_class >= OpClass::kMmaHalf && row.op_class <= OpClass::kWgmmaInt8) {
     const WmmaSum sums[] = {{23, 4}, {24, 8, 1}, {25, 16}};  // of sm_70, sm_75, sm_90
     op.imm = std::bit_cast<uint64_t>(sums[variation % 3]);
   }

@@ -65,4 +65,11 @@ void execute_wgmma_load(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memo
   give_matrices(op, ctx, rows, tile.transposed);
 }
 
+LaneMask wgmma_share(const MicroOp& op, const WarpContext& ctx) {
+  const LaneMask all = LaneMask::first(static_cast<int>(op.num_dst * kSide));
+  if (std::bit_cast<WgmmaTile>(op.imm).of_a) return all;
+  constexpr uint32_t kMatrix = (1u << kSide) - 1;
+  return all & LaneMask(kMatrix << ctx.warp_in_block % kWarpsOfWarpgroup * kSide);
+}
+
 }  // namespace gpusim::isa

@@ -7,6 +7,11 @@
 
 namespace gpusim::isa {
 
+/// MicroOp::imm of a kFence that is wgmma.commit_group; those of isa/exec/async.h have other bits.
+inline constexpr uint64_t kCommitsMatrices = uint64_t{1} << 35;
+/// Of a kBarrier with kBarrierAfterMatrices: from this bit on, the groups that may still be under way.
+inline constexpr int kMatrixGroupsShift = 9;
+
 /// MicroOp::imm. Two registers are lines 0 to 7 with the first 16 bytes of k, and with the second.
 struct WgmmaTile {
   uint8_t block = 0;  ///< the first 8 lines of B
@@ -18,5 +23,9 @@ static_assert(sizeof(WgmmaTile) == sizeof(uint64_t));
 
 /// src[0]: the descriptor; as many matrices as there are destinations.
 void execute_wgmma_load(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+
+/// Those of the rows of `op`, a load of wgmma, that the warp fetches where a matrix that all four warps
+/// multiply by is fetched once: each fetches one of B's matrices, and its own of A.
+[[nodiscard]] LaneMask wgmma_share(const MicroOp& op, const WarpContext& ctx);
 
 }  // namespace gpusim::isa

@@ -69,7 +69,8 @@ MachineClass class_of_type(Type t) {
 
 bool is_matrix(const Op& op) {
   return op.op_class == OpClass::kMmaHalf || op.op_class == OpClass::kMmaInt8 ||
-         op.op_class == OpClass::kMmaFp64;
+         op.op_class == OpClass::kMmaFp64 || op.op_class == OpClass::kWgmmaHalf ||
+         op.op_class == OpClass::kWgmmaInt8;
 }
 
 /// A sum with zero of half precision.

@@ -43,6 +43,7 @@ uint32_t latency(const Op& op) {
     case OpClass::kTexture:
       return kGlobalLatency;
     case OpClass::kLoadShared:
+    case OpClass::kWgmmaLoad:
     case OpClass::kAtomShared:
     case OpClass::kWarp:
     case OpClass::kLoadConst:
@@ -68,6 +69,8 @@ uint32_t latency(const Op& op) {
     case OpClass::kMmaHalf:
     case OpClass::kMmaInt8:
     case OpClass::kMmaFp64:
+    case OpClass::kWgmmaHalf:
+    case OpClass::kWgmmaInt8:
       return 32;
     case OpClass::kFp64:
       return 16;

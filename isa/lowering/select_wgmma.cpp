@@ -2,7 +2,8 @@
 // that mma consists of: 16 x 8 results, or with elements of 8 bits and of one two of 8 x 8. They are done in
 // the order in which they are issued, and who reads a result waits for it. On the hardware the four warps
 // multiply together: at fences and waits, the warps of a group wait for each other, so that what one of them
-// has stored is there for all, and none stores to what another one has still to read.
+// has stored is there for all, and none stores to what another one has still to read. A wait
+// for groups also takes until their last step is done.
 #include <bit>
 
 #include "isa/exec/wgmma.h"
@@ -16,7 +17,7 @@ namespace gpusim::isa::lir {
 std::vector<Value> Selector::wgmma_load(const Value& descriptor, const WgmmaTile& tile, size_t count) {
   Op op;
   op.kind = OpKind::kLoad;
-  op.op_class = OpClass::kLoadShared;
+  op.op_class = OpClass::kWgmmaLoad;
   op.mem = &execute_wgmma_load;
   op.memory.space = Space::kShared;
   op.memory.is_volatile = true;  // no other access knows what it reads
@@ -36,12 +37,21 @@ std::vector<Value> Selector::wgmma_load(const Value& descriptor, const WgmmaTile
 void Selector::wgmma(Frame& frame, const Instruction& inst) {
   constexpr Value kAllLanes{kNoVar, false, ~0u};
   const std::string_view action = instruction_words(inst)[1];
-  if (action == "commit_group") return emit_control(OpKind::kNop, OpClass::kNop);
+  if (action == "commit_group") {
+    Op op;
+    op.kind = OpKind::kFence;
+    op.op_class = OpClass::kNop;
+    op.imm = kCommitsMatrices;
+    emit(op);
+    return;
+  }
   if (action != "mma_async") {
     Op op;
     op.kind = OpKind::kBarrier;
     op.op_class = OpClass::kBarrier;
     op.imm = kBarrierOfWarpgroup;
+    if (action == "wait_group")
+      op.imm |= kBarrierAfterMatrices | static_cast<uint64_t>(inst.operands[0].imm) << kMatrixGroupsShift;
     emit(op);
     return;
   }

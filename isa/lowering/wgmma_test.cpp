@@ -274,7 +274,8 @@ TEST(Wgmma, FencesAndWaitsAreBarriersOfTheFourWarps) {
       lower_ok(kernel_of({"f32", "f16", "f16", 8}, 4), level(LoweringLevel::kSchedule, 0, 90));
   EXPECT_EQ(std::ranges::count_if(image.ops,
                                   [](const MicroOp& op) {
-                                    return op.kind == OpKind::kBarrier && op.imm == kBarrierOfWarpgroup &&
+                                    return op.kind == OpKind::kBarrier &&
+                                           (op.imm & kBarrierOfWarpgroup) != 0 &&
                                            op.modifiers == static_cast<uint8_t>(BarrierAction::kSync);
                                   }),
             2);

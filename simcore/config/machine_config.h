@@ -153,6 +153,9 @@ struct MachineConfig {
     uint32_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
     uint32_t cycles_per_access =
         2;  ///< core cycles that one conflict-free access of lanes_per_access lanes takes
+    /// Core cycles ahead of their tensor core in which steps of wgmma are queued, whose matrices it fetches,
+    /// B once for the four warps; 0: each warp loads them, and waits.
+    uint32_t tensor_queue = 0;
     friend bool operator==(const Shared&, const Shared&) = default;
   } shared;
   struct Constant {

@@ -11,7 +11,7 @@ namespace {
 constexpr double kLanes = 32;
 
 /// Compute capabilities, x 10.
-constexpr int64_t kFp64From = 13, kHalfFrom = 53;
+constexpr int64_t kFp64From = 13, kHalfFrom = 53, kWarpgroupsFrom = 90;
 
 double hertz(int64_t khz) { return static_cast<double>(khz) * 1e3; }
 
@@ -77,7 +77,14 @@ std::vector<Peak> machine_peaks(const MachineConfig& m) {
     add_arithmetic(peaks, m, "FP16 in pairs", "half", 2 * kLanes, true);
   add_arithmetic(peaks, m, "INT32 additions", "int", kLanes, false);
   add_arithmetic(peaks, m, "INT32 multiplications", "int_mul", kLanes, false);
-  if (has_matrix_pipe(m)) add_arithmetic(peaks, m, "FP16 matrices", "mma_half", 16 * 8 * 16, true);
+  if (has_matrix_pipe(m)) {
+    add_arithmetic(peaks, m, "FP16 matrices", "mma_half", 16 * 8 * 16, true);
+    if (m.gpu.compute_capability >= kWarpgroupsFrom) {
+      add_arithmetic(peaks, m, "FP16 by wgmma", "wgmma_half", 16 * 8 * 16, true);
+      add_arithmetic(peaks, m, "TF32 by wgmma", "wgmma_half", 16 * 8 * 8, true);
+      add_arithmetic(peaks, m, "8 bits by wgmma", "wgmma_int8", 8 * 8 * 32, true);
+    }
+  }
   // A step serves so many lanes with a word each, where no two want one bank.
   const double words = std::min(m.shared.banks, m.shared.lanes_per_access);
   add_bytes(peaks, "shared memory", m.gpu.sms, "SMs",

@@ -24,6 +24,11 @@ TEST(Peaks, FollowFromTheConfiguration) {
   EXPECT_NEAR(peak("tesla_v100", "FP16 matrices") * 1e-12, 113, 0.5);
   EXPECT_NEAR(peak("tesla_v100", "DRAM") * 1e-9, 898, 0.5);
   EXPECT_NEAR(peak("h200", "DRAM") * 1e-9, 4800, 1);
+  // Of the data sheet at 1830 MHz.
+  const double clock = 1830 / 1980.0;
+  EXPECT_NEAR(peak("h200", "FP16 by wgmma") * clock * 1e-12, 989.4, 1);
+  EXPECT_NEAR(peak("h200", "TF32 by wgmma") * clock * 1e-12, 494.7, 1);
+  EXPECT_NEAR(peak("h200", "8 bits by wgmma") * clock * 1e-12, 1978.9, 1);
 }
 
 TEST(Peaks, EveryPortOfTheInterconnectCounts) {
@@ -36,6 +41,7 @@ TEST(Peaks, EveryPortOfTheInterconnectCounts) {
 
 TEST(Peaks, LeaveOutWhatAMachineHasNot) {
   EXPECT_EQ(peak("tesla_c1060", "FP16 matrices"), 0);
+  EXPECT_EQ(peak("tesla_v100", "FP16 by wgmma"), 0);
   EXPECT_EQ(peak("tesla_c1060", "FP16 in pairs"), 0);
   EXPECT_EQ(peak("tesla_c1060", "L1"), 0);
   EXPECT_EQ(peak("tesla_c1060", "L2"), 0);

@@ -24,15 +24,15 @@ constexpr std::string_view kSections[] = {
     "texture", "interconnect",   "l2",        "tlb",    "dram", "dvfs",      "energy"};
 
 constexpr std::string_view kTimingClasses[] = {
-    "int",         "int64",       "int_mul24",      "int_mul",      "int_mul_wide", "int_mul64",
-    "int_div_u32", "int_div_s32", "int_div64",      "bit_count",    "fp32",         "fp32_mul",
-    "half",        "fp32_div",    "fp32_div_rn",    "fp32_sqrt_rn", "fp32_rcp_rn",  "sfu_rcp",
-    "sfu_rsqrt",   "sfu_sqrt",    "sfu_sin",        "fp64",         "fp64_div",     "fp64_sqrt",
-    "cvt",         "cvt64",       "shared_operand", "warp",         "mma_half",     "mma_int8",
-    "mma_fp64",    "special",     "load_global",    "store_global", "atom_global",  "load_local",
-    "store_local", "load_shared", "store_shared",   "atom_shared",  "load_const",   "load_param",
-    "texture",     "branch",      "call",           "barrier",      "fence",        "exit",
-    "nop"};
+    "int",          "int64",       "int_mul24",      "int_mul",      "int_mul_wide", "int_mul64",
+    "int_div_u32",  "int_div_s32", "int_div64",      "bit_count",    "fp32",         "fp32_mul",
+    "half",         "fp32_div",    "fp32_div_rn",    "fp32_sqrt_rn", "fp32_rcp_rn",  "sfu_rcp",
+    "sfu_rsqrt",    "sfu_sqrt",    "sfu_sin",        "fp64",         "fp64_div",     "fp64_sqrt",
+    "cvt",          "cvt64",       "shared_operand", "warp",         "mma_half",     "mma_int8",
+    "mma_fp64",     "wgmma_half",  "wgmma_int8",     "wgmma_load",   "special",      "load_global",
+    "store_global", "atom_global", "load_local",     "store_local",  "load_shared",  "store_shared",
+    "atom_shared",  "load_const",  "load_param",     "texture",      "branch",       "call",
+    "barrier",      "fence",       "exit",           "nop"};
 
 }  // namespace
 
@@ -92,9 +92,10 @@ std::span<const std::string_view> timing_classes() { return kTimingClasses; }
 
 std::span<const ComposedClass> composed_classes() {
   // Multiply-adds of one operation over the 32 lanes: 16 x 8 results of 16 products, f64 8 x 8 of 4.
-  static constexpr ComposedClass kComposed[] = {{"int_mul_wide", "int_mul", 1}, {"half", "fp32", 1},
-                                                {"call", "branch", 1},          {"mma_half", "fp32", 64},
-                                                {"mma_int8", "int_mul24", 64},  {"mma_fp64", "fp64", 8}};
+  static constexpr ComposedClass kComposed[] = {
+      {"int_mul_wide", "int_mul", 1}, {"half", "fp32", 1},           {"call", "branch", 1},
+      {"mma_half", "fp32", 64},       {"mma_int8", "int_mul24", 64}, {"mma_fp64", "fp64", 8},
+      {"wgmma_half", "mma_half", 1},  {"wgmma_int8", "mma_int8", 1}, {"wgmma_load", "load_shared", 1}};
   return kComposed;
 }
 

@@ -252,6 +252,9 @@ std::span<const KeySpec> sm_keys() {
        AT(shared.lanes_per_access)},
       {"shared", "cycles_per_access", K::kInteger, "core cycles", "2", 1, 64, "",
        "a conflict-free access of lanes_per_access lanes", AT(shared.cycles_per_access)},
+      {"shared", "tensor_queue", K::kInteger, "core cycles", "0", 0, 4096, "",
+       "so far ahead wgmma's steps are queued for the tensor cores, which fetch; 0: warps load",
+       AT(shared.tensor_queue)},
   };
   return rows;
 }

@@ -51,6 +51,8 @@ const std::initializer_list<Row> kRows = {
     {OpClass::kMmaHalf, {"mma_half", "fp64_fma"}},
     {OpClass::kMmaInt8, {"mma_int8", "fp64_fma"}},
     {OpClass::kMmaFp64, {"mma_fp64", "fp64_fma"}},
+    {OpClass::kWgmmaHalf, {"mma_half", "fp64_fma"}},
+    {OpClass::kWgmmaInt8, {"mma_int8", "fp64_fma"}},
     {OpClass::kSpecial, {"int_add"}},
 };
 
@@ -90,9 +92,10 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
   for (const OpClass c :
        {OpClass::kLoadGlobal, OpClass::kStoreGlobal, OpClass::kAtomGlobal, OpClass::kLoadLocal,
         OpClass::kStoreLocal, OpClass::kTexture, OpClass::kLoadConst, OpClass::kLoadParam,
-        OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
+        OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared, OpClass::kWgmmaLoad})
     p.classes[static_cast<size_t>(c)] = {access, p.of(OpClass::kInt).latency, 0};
-  for (const OpClass c : {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
+  for (const OpClass c :
+       {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared, OpClass::kWgmmaLoad})
     p.classes[static_cast<size_t>(c)].latency = p.shared_latency;
   if (p.capability < 20) p.classes[static_cast<size_t>(OpClass::kLoadParam)].latency = p.shared_latency;
   for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kBarrier, OpClass::kFence})
