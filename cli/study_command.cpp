@@ -546,7 +546,7 @@ void add_study_command(CLI::App& program, int& code) {
   // Last, since commands take over the footer of those that they are added to.
   command->footer(
       "Without a study file, every value of an axis meets every value of the others:\n"
-      "  gpusim study run --config tesla_v100 --axis l1.mshrs=128,256 --axis param.N=4096,65536 W.ptx\n"
+      "    gpusim study run --config tesla_v100 --axis l1.mshrs=128,256 --axis param.N=4096,65536 W.ptx\n"
       "Keys: gpusim config describe. Options: gpusim study run --help.\n\n" +
       command->get_footer());
 }
