@@ -102,7 +102,7 @@ def check_bash(gpusim: Gpusim) -> None:
     require_equal("choices behind =", offers("--events", "="), ["all", "memory", "off", "summary"])
     require_equal("choices of a command", offers("--config", "h200", "check", "--lowering", "c"), ["clean"])
     require_equal("inner commands", offers("config", "d"), ["describe", "diff"])
-    require_equal("a machine as argument", offers("config", "diff", "gtx480", "h"), ["h200"])
+    require_equal("a machine as argument", offers("config", "diff", "gtx480", "h"), ["h100", "h200"])
     require_equal("files", offers("check", "v"), ["vector.ptx"])
     require_equal("the value of an option is no command", offers("--out", "check", "--li"), ["--link"])
     require_equal("numbers", offers("--seed", ""), [])
