@@ -246,14 +246,43 @@ TEST(RunningAhead, OfManyWarpsThatWaitForEachOtherAndForTheLinkChangesNoTime) {
   expect_same(run_apart(ahead), run_apart(stepwise));
 }
 
-/// Cycles of a warp of `ptx`, whose kernel is called "nothing".
-uint64_t cycles_of(const char* ptx, std::vector<std::string> sets) {
-  const SimulationOptions o =
-      program(ptx, "[[launch]]\nkernel = \"nothing\"\ngrid = [1]\nblock = [32]\n", std::move(sets));
+/// Cycles of the kernel, which is called "nothing".
+uint64_t cycles_of(const SimulationOptions& o) {
   const Outcome outcome = run_apart(o);
   EXPECT_EQ(outcome.status, "complete") << outcome.reason;
   const std::string before = "nothing: ";
   return std::stoull(outcome.timing.substr(outcome.timing.find(before) + before.size()));
+}
+constexpr const char* kOneWarp = "[[launch]]\nkernel = \"nothing\"\ngrid = [1]\nblock = [32]\n";
+
+/// Three SMs of a cluster store at the same time, through ports of a byte a cycle.
+TEST(Ports, SmsWithPortsOfTheirOwnDoNotWaitForEachOther) {
+  const auto cycles = [](const char* set) {
+    SimulationOptions o =
+        program(R"(
+.version 1.4
+.target sm_13
+.entry nothing(.param .u32 out)
+{
+  .reg .u32 %r<6>;
+  cvt.u32.u16 %r1, %tid.x;
+  cvt.u32.u16 %r2, %ctaid.x;
+  shl.b32 %r1, %r1, 7;
+  shl.b32 %r2, %r2, 12;
+  ld.param.u32 %r3, [out];
+  add.u32 %r3, %r3, %r1;
+  add.u32 %r3, %r3, %r2;
+  st.global.u32 [%r3], %r2;
+  exit;
+})",
+                "[[buffer]]\nname = \"out\"\ntype = \"u32\"\ncount = 3072\n"
+                "[[launch]]\nkernel = \"nothing\"\ngrid = [3]\nblock = [32]\nargs = [\"out\"]\n",
+                {"interconnect.flit=1", set});
+    o.sms = 3;
+    return cycles_of(o);
+  };
+  // Three times as long, but for what the launch and the memory take.
+  EXPECT_GT(cycles("interconnect.sms_per_port=3"), cycles("interconnect.sms_per_port=1") * 3 / 2);
 }
 
 TEST(BranchToATable, TakesTheLatencyOfACall) {
@@ -273,14 +302,15 @@ SECOND:
   exit;
 })";
   const auto cycles = [](const char* call) {
-    return cycles_of(kSwitch, {"gpu.compute_capability=3.0", "pipes.control.call=4", call});
+    return cycles_of(
+        program(kSwitch, kOneWarp, {"gpu.compute_capability=3.0", "pipes.control.call=4", call}));
   };
   EXPECT_EQ(cycles("latency.call=500"), cycles("latency.call=100") + 400);
 }
 
 TEST(BlockStart, TakesTheConfiguredCycles) {
   const auto cycles = [](const char* set) {
-    return cycles_of(".version 1.4\n.target sm_13\n.entry nothing() { exit; }\n", {set});
+    return cycles_of(program(".version 1.4\n.target sm_13\n.entry nothing() { exit; }\n", kOneWarp, {set}));
   };
   EXPECT_EQ(cycles("gpu.block_start_cycles=520"), cycles("gpu.block_start_cycles=20") + 500);
 }
