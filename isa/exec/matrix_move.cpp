@@ -1,6 +1,7 @@
 #include "isa/exec/matrix_move.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "isa/exec/lane_bytes.h"
@@ -42,14 +43,15 @@ Matrix take(const uint32_t* words) {
   return m;
 }
 
-/// The rows of all matrices in memory; false after a fault.
-bool locate_rows(const MicroOp& op, const WarpContext& ctx, size_t matrices, bool store, MemoryAccess& access,
-                 MatrixRows& rows) {
+/// The rows of all matrices in memory; `address` gives that of a row. False after a fault.
+template <class Address>
+bool locate_rows(const MicroOp& op, const WarpContext& ctx, size_t matrices, bool store, Address address,
+                 MemoryAccess& access, MatrixRows& rows) {
   begin_access(access, Space::kShared, kRowOfMatrix);
   for (size_t r = 0; r < matrices * kSide; ++r) {
     const int lane = static_cast<int>(r);
-    const LaneBytes at = lane_bytes(ctx, op.memory.space, lane_address(op, ctx, lane), kRowOfMatrix,
-                                    kRowOfMatrix, store, lane);
+    const LaneBytes at =
+        lane_bytes(ctx, op.memory.space, address(r), kRowOfMatrix, kRowOfMatrix, store, lane);
     access.address[r] = at.address;
     if (at.data == nullptr) {
       set_fault(access, at, lane);
@@ -59,6 +61,17 @@ bool locate_rows(const MicroOp& op, const WarpContext& ctx, size_t matrices, boo
     rows[r] = at.data;
   }
   access.lanes = LaneMask::first(static_cast<int>(matrices * kSide));
+  return true;
+}
+
+/// As ldmatrix and stmatrix have them: from the lanes.
+auto rows_of_lanes(const MicroOp& op, const WarpContext& ctx) {
+  return [&](size_t r) { return lane_address(op, ctx, static_cast<int>(r)); };
+}
+
+bool same_in_all_lanes(const MicroOp& op, const WarpContext& ctx, const uint32_t* strides) {
+  for (int lane = 1; lane < kWarpSize; ++lane)
+    if (strides[lane] != strides[0] || lane_address(op, ctx, lane) != lane_address(op, ctx, 0)) return false;
   return true;
 }
 
@@ -76,8 +89,35 @@ void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memory
   access.lanes = LaneMask();
   access.fault = FaultKind::kNone;
   MatrixRows rows{};
-  if (mask.none() || !locate_rows(op, ctx, op.num_dst, false, access, rows)) return;
+  if (mask.none() || !locate_rows(op, ctx, op.num_dst, false, rows_of_lanes(op, ctx), access, rows)) return;
   give_matrices(op, ctx, rows, op.modifiers != 0);
+}
+
+void execute_wmma_matrices(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  access.lanes = LaneMask();
+  access.fault = FaultKind::kNone;
+  if (mask.none()) return;
+  const uint32_t* strides = words_of(op.src[op.memory.has_base ? 1 : 0], ctx);
+  if (!same_in_all_lanes(op, ctx, strides)) {
+    access.lanes = mask;
+    access.fault = FaultKind::kMatrixPlace;
+    access.fault_lane = static_cast<uint8_t>(mask.lowest());
+    access.fault_address = lane_address(op, ctx, 0);
+    return;
+  }
+  const auto matrices = std::bit_cast<WmmaMatrices>(op.imm);
+  const uint64_t base = lane_address(op, ctx, 0), stride = strides[0];
+  const auto row_address = [&](size_t r) {
+    constexpr uint64_t kLow = 15, kBits = 4;
+    const uint64_t place = matrices.place[r / kSide];
+    const uint64_t i = (place & kLow) * kSide, k = (place >> kBits) * kSide;
+    const uint64_t element =
+        matrices.across != 0 ? (k + r % kSide) * stride + i : (i + r % kSide) * stride + k;
+    return base + element * sizeof(uint16_t);
+  };
+  MatrixRows rows{};
+  if (locate_rows(op, ctx, op.num_dst, false, row_address, access, rows))
+    give_matrices(op, ctx, rows, matrices.across != 0);
 }
 
 void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
@@ -85,7 +125,7 @@ void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memory
   access.fault = FaultKind::kNone;
   const size_t first = op.memory.has_base ? 1 : 0, matrices = op.num_src - first;
   MatrixRows rows{};
-  if (mask.none() || !locate_rows(op, ctx, matrices, true, access, rows)) return;
+  if (mask.none() || !locate_rows(op, ctx, matrices, true, rows_of_lanes(op, ctx), access, rows)) return;
   for (size_t m = 0; m < matrices; ++m) {
     Matrix matrix = take(words_of(op.src[first + m], ctx));
     if (op.modifiers != 0) matrix = transposed(matrix);

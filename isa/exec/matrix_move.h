@@ -11,6 +11,20 @@ namespace gpusim::isa {
 /// i, which goes to or comes from register i. Bit 0 of MicroOp::modifiers: rows and columns change places.
 void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+
+/// MicroOp::imm of execute_wmma_matrices(): where the 8 x 8 elements of each destination lie in the matrix of
+/// a wmma.load, in units of 8: row (of a multiplicand: index outside of k) in the low half, k in the upper
+/// half.
+struct WmmaMatrices {
+  std::array<uint8_t, 4> place{};
+  uint8_t across = 0;  ///< neighbours in memory have different rows, not columns
+  uint8_t unused[3] = {};
+};
+static_assert(sizeof(WmmaMatrices) == sizeof(uint64_t));
+/// wmma.load of multiplicands of 16 bits from shared memory, as ldmatrix does it: the base and behind it the
+/// stride in elements are the same in all lanes.
+void execute_wmma_matrices(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+
 /// The rows of all matrices in memory.
 using MatrixRows = std::array<std::byte*, kWarpSize>;
 /// Gives them to the destinations.

@@ -473,6 +473,29 @@ TEST(Wmma, LanesMustAgreeOnTheMatrix) {
       FaultKind::kMatrixPlace);
 }
 
+TEST(Wmma, HalvesInSharedMemoryAreLoadedAsMatricesFrom75On) {
+  const auto loads = [](int capability, const std::string& where, const std::string& shape) {
+    const Module module = test::parse_ok(
+        ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b64 %p;\n"
+        ".reg .b32 %r<8>;\n.shared .align 32 .b8 tile[2048];\nld.param.u64 %p, [p];\n"
+        "wmma.load.a.sync.aligned.row." +
+        shape + where + " 16;\nret;\n}\n");
+    LoweringOptions options;
+    options.machine_capability = capability;
+    const auto lowered = lower_kernel(module, *module.find_function("k"), options);
+    EXPECT_TRUE(std::holds_alternative<KernelImage>(lowered));
+    return std::ranges::count_if(std::get<KernelImage>(lowered).ops,
+                                 [](const MicroOp& op) { return op.kind == OpKind::kLoad && op.whole_warp; });
+  };
+  const std::string halves = ".f16 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, ",
+                    shared = ".shared" + halves + "[tile],";
+  EXPECT_EQ(loads(75, shared, "m16n16k16"), 1);
+  EXPECT_EQ(loads(75, shared, "m32n8k16"), 2) << "four registers each";
+  EXPECT_EQ(loads(70, shared, "m16n16k16"), 4);
+  EXPECT_EQ(loads(75, ".global" + halves + "[%p],", "m16n16k16"), 4);
+  EXPECT_EQ(loads(75, ".shared.s8 {%r0,%r1}, [tile],", "m16n16k16"), 2);
+}
+
 TEST(Wmma, NeedsTheWholeWarp) {
   const Module module =
       test::kernel_ok(".reg .b32 %r<8>;\n.reg .b64 %p;\nld.param.u64 %p, [p];\n" + kLoadA + "[%p];\nret;");

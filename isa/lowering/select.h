@@ -211,6 +211,8 @@ class Selector {
 
   // select_wmma.cpp
   void wmma_transfer(Frame& frame, const Instruction& inst);
+  [[nodiscard]] bool as_matrices(const Instruction& inst, const Address& where) const;
+  Op matrices_access(const Address& where, const Value& stride, std::span<const WmmaTile> tiles);
   Op wmma_access(const Instruction& inst, const Address& where, const Value& stride, WmmaTile tile,
                  int count);
   void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);

@@ -2,8 +2,10 @@
 // the warp; a wmma.mma becomes one or two micro-ops of 16 x 8 results (f64: one of 8 x 8), as the hardware
 // has them. isa/ptx/wmma.h says which register holds what.
 #include <algorithm>
+#include <array>
 #include <bit>
 
+#include "isa/exec/matrix_move.h"
 #include "isa/lowering/select.h"
 #include "isa/ptx/wmma.h"
 
@@ -128,6 +130,34 @@ std::optional<Op> Selector::matrix_step(uint64_t key, Type result, const WmmaSum
   return op;
 }
 
+/// From 7.5 on multiplicands of 16 bits in shared memory are loaded as ldmatrix does it, up to four registers
+/// at once (code of ptxas 13).
+bool Selector::as_matrices(const Instruction& inst, const Address& where) const {
+  constexpr int kFrom = 75;
+  const Modifiers& m = inst.mods;
+  const bool multiplicand = m.matrix == WmmaMatrix::kA || m.matrix == WmmaMatrix::kB;
+  return inst.opcode == Opcode::kWmmaLoad && multiplicand && type_bytes(m.type) == 2 &&
+         where.space == Space::kShared && options_.machine_capability >= kFrom &&
+         options_.level != LoweringLevel::kNone;
+}
+
+/// One such load: of registers[first] and up to three more.
+Op Selector::matrices_access(const Address& where, const Value& stride, std::span<const WmmaTile> tiles) {
+  constexpr int kSide = 8, kBits = 4;
+  Op op = memory_op(OpKind::kLoad, where.space, Type::kB64, true, where, 2);
+  op.op_class = OpClass::kLoadShared;
+  op.src[op.num_src++] = stride;
+  op.mem = &execute_wmma_matrices;
+  op.key = 0;
+  WmmaMatrices matrices;
+  for (size_t i = 0; i < tiles.size(); ++i)
+    matrices.place[i] = static_cast<uint8_t>(tiles[i].first / kSide | tiles[i].second / kSide << kBits);
+  matrices.across = tiles.front().across;
+  op.imm = std::bit_cast<uint64_t>(matrices);
+  op.whole_warp = true;
+  return op;
+}
+
 void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
   gather(kAllLanes);
   const Modifiers& m = inst.mods;
@@ -161,9 +191,22 @@ void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
   const bool along = a.multiplicand ? (m.layouts[0] == WmmaLayout::kRow) == (m.matrix == WmmaMatrix::kA)
                                     : (m.layouts[0] == WmmaLayout::kRow) != a.mirrored;
   const bool pairs = !a.multiplicand && along && type_bytes(m.type) >= 4;
-  for (int r = 0; r < fragment.distinct; r += pairs ? 2 : 1) {
+  const auto tile_at = [&](int r) {
     WmmaTile tile = tile_of(a, r);
     tile.across = along ? 0 : 1;
+    return tile;
+  };
+  for (int r = 0; as_matrices(inst, *where) && r < fragment.distinct;) {
+    std::array<WmmaTile, 4> tiles;
+    const int count = std::min(fragment.distinct - r, 4);
+    for (int i = 0; i < count; ++i) tiles[static_cast<size_t>(i)] = tile_at(r + i);
+    Op op = matrices_access(*where, stride, std::span(tiles).first(static_cast<size_t>(count)));
+    for (int i = 0; i < count; ++i) op.dst[op.num_dst++] = targets[static_cast<size_t>(r++)];
+    emit(op);
+    if (r == fragment.distinct) return wmma_results(fragment, targets, results);
+  }
+  for (int r = 0; r < fragment.distinct; r += pairs ? 2 : 1) {
+    const WmmaTile tile = tile_at(r);
     Op op = wmma_access(inst, *where, stride, tile, pairs ? 2 : 1);
     if (op.mem == nullptr) return unsupported(inst, "this form");
     for (int i = r; i < r + op.memory.elements; ++i) {
