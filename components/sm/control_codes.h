@@ -22,6 +22,9 @@ struct ControlCode {
   uint8_t waits = 0;          ///< barriers that it waits for, a bit each
 };
 
+/// Operations at which a stretch of straight code begins, in order, and the end of the code.
+[[nodiscard]] std::vector<size_t> block_starts(const isa::KernelImage& image);
+
 /// Codes of `image`'s operations for a machine with these issue cycles, barriers and operand latencies.
 [[nodiscard]] std::vector<ControlCode> control_codes(const isa::KernelImage& image,
                                                      const ClassTimings& timings,

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "components/sm/dependency_barriers.h"
 #include "components/testing/recorded_run.h"
 #include "isa/lowering/lowering.h"
@@ -164,6 +166,31 @@ TEST(ControlCodes, EightResultsShareSixBarriers) {
               testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(shared[6], shared[5]) << "with the one that is waited for last";
   EXPECT_EQ(shared[7], shared[5]);
+}
+
+TEST(ControlCodes, NobodyWaitsForMemoryWhoNeedsAResultFromSharedMemory) {
+  // The next tile on its way to registers while this one is read: ten loads from global memory that are
+  // needed at the end, and between them and there ten from shared memory, all on their way at once.
+  std::string body = ".shared .align 16 .b8 tile[256];\nld.param.u64 %rd1, [in];\n";
+  for (int i = 0; i < 10; ++i) body += fmt::format("ld.global.u32 %r{}, [%rd1+{}];\n", i, 4096 * i);
+  for (int i = 10; i < 20; ++i) body += fmt::format("ld.shared.u32 %r{}, [tile+{}];\n", i, 4 * i);
+  for (int i = 10; i < 20; ++i) body += fmt::format("add.u32 %r{}, %r{}, 1;\n", i, i);
+  for (int i = 0; i < 10; ++i) body += fmt::format("add.u32 %r{}, %r{}, 1;\n", i, i);
+  const Codes c = codes_of(body + "exit;");
+  uint32_t of_global = 0, of_shared = 0;
+  for (const size_t i : c.at(isa::OpClass::kLoadGlobal)) of_global |= 1u << c.codes[i].sets;
+  for (const size_t i : c.at(isa::OpClass::kLoadShared)) of_shared |= 1u << c.codes[i].sets;
+  EXPECT_EQ(of_global & of_shared, 0u);
+  EXPECT_EQ(std::popcount(of_shared), 5) << "what the first leave";
+}
+
+TEST(ControlCodes, AResultThatIsNeededInAnotherBlockKeepsNoBarrier) {
+  const Codes c = codes_of(
+      "ld.param.u64 %rd1, [in];\nld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra skip;\n"
+      "ld.shared.u32 %r3, [0];\nadd.u32 %r4, %r3, 1;\nskip:\nadd.u32 %r5, %r1, 1;\nexit;");
+  EXPECT_EQ(c.codes[c.at(isa::OpClass::kLoadGlobal)[0]].sets, ControlCode::kNoBarrier)
+      << "the scoreboard says when it is there";
+  EXPECT_NE(c.codes[c.at(isa::OpClass::kLoadShared)[0]].sets, ControlCode::kNoBarrier);
 }
 
 TEST(ControlCodes, ABarrierIsFreeAgainWhereItWasWaitedFor) {
