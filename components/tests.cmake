@@ -1,7 +1,7 @@
 # Unit tests and benchmarks of components/. One simulation per test: ctest runs each in a process of its own.
 gpusim_test(components_test
   SOURCES launch/block_dispatcher_test.cpp launch/work_queue_test.cpp sm/simt/block_barriers_test.cpp sm/simt/cluster_test.cpp cache/tag_array_test.cpp cache/mshr_table_test.cpp checker/checker_test.cpp lsu/coalescer_test.cpp sm/control_codes_test.cpp sm/dependences_test.cpp noc/crossbar_test.cpp dram/dram_channel_test.cpp dram/dram_policies_test.cpp power/energy_meter_test.cpp sm/instruction_fetch_test.cpp lsu/l1_cache_test.cpp l2/l2_slice_test.cpp host/host_link_test.cpp sm/simt/divergent_groups_test.cpp lsu/load_store_unit_test.cpp lsu/l1_path_test.cpp noc/mesh_test.cpp noc/network_program_test.cpp noc/network_ends_test.cpp
-          noc/network_traffic_test.cpp l2/l2_partition_test.cpp l2/uncached_partition_test.cpp noc/port_balance_test.cpp simulation/kernel_counters_test.cpp l2/l2_program_test.cpp sm/shared_bank_conflicts_test.cpp sm/simt/simt_stack_test.cpp sm/simt/control_transfer_test.cpp sm/sm_test.cpp simulation/tables_test.cpp lsu/texture_cache_test.cpp lsu/tlb/tlb_test.cpp dram/tlm_memory_test.cpp sm/warp_table_test.cpp launch/device_launches_test.cpp
+          noc/network_traffic_test.cpp l2/l2_partition_test.cpp l2/uncached_partition_test.cpp noc/port_balance_test.cpp simulation/kernel_counters_test.cpp l2/l2_program_test.cpp sm/shared_bank_conflicts_test.cpp sm/simt/simt_stack_test.cpp sm/simt/control_transfer_test.cpp sm/sm_test.cpp sm/register_banks_test.cpp simulation/tables_test.cpp lsu/texture_cache_test.cpp lsu/tlb/tlb_test.cpp dram/tlm_memory_test.cpp sm/warp_table_test.cpp launch/device_launches_test.cpp
   DEPS gpusim_components
   SYSTEMC)
 gpusim_test(simulation_test

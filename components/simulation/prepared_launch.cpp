@@ -180,12 +180,14 @@ void make_value_tables(KernelLaunch& run) {
 /// (Gpu::open_kernel).
 void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
+  const bool coded = m.scheduler.dependences == core::Dependences::kControlCodes;
+  if (!coded && m.sm.register_banks == 0) return;
+  std::string problem;  // is told when the machine is built
+  const ClassTimings timings = build_timing(m, problem).of_scheduler.front();
+  if (coded) run.codes = control_codes(image, timings, m.scheduler);
   if (m.sm.register_banks != 0)
-    run.bank_delay = register_bank_delays(image, m.sm.register_banks, m.sm.register_bank_reads);
-  if (m.scheduler.dependences == core::Dependences::kControlCodes) {
-    std::string problem;  // is told when the machine is built
-    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler);
-  }
+    run.bank_delay =
+        register_bank_delays(image, {m.sm.register_banks, m.sm.register_bank_reads}, timings, run.codes);
 }
 
 /// What is known of a launch without its arguments.

@@ -139,10 +139,10 @@ void OperationIssue::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, Lane
   const ResidentKernel& kernel = *warp.kernel;
   uint64_t extra = 0;
   if (op.folded_load != isa::kNoTarget && !read_shared_operand(warp, w, op, lanes, extra)) return;
+  uint64_t fetch = 0;  // the operands are collected before the latency that the compiler knows begins
   if (!kernel.run->bank_delay.empty()) {
-    const uint64_t delay = kernel.run->bank_delay[warp.stack.pc()];
-    kernel.stats->register_bank_cycles += delay;
-    extra += delay;
+    fetch = kernel.run->bank_delay[warp.stack.pc()];
+    kernel.stats->register_bank_cycles += fetch;
   }
   if (op.op_class == OpClass::kSpecial) {
     warp.context.clock = now;
@@ -150,7 +150,7 @@ void OperationIssue::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, Lane
   }
   if (timing.ahead != 0) return queue_matrix_step(warp, w, op, lanes, now);
   if (lanes.any()) op.exec(op, warp.context, lanes);
-  const uint64_t start = sm_.pipes.take(timing, now, extra);
+  const uint64_t start = sm_.pipes.take(timing, now, extra + fetch);
   mark_ready(w, op, start + timing.latency + extra, StallCause::kAluDependency);
   warp.stack.advance();
 }

@@ -1,22 +1,169 @@
 #include "components/sm/register_banks.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <utility>
 
 namespace gpusim::comp {
 
-std::vector<uint8_t> register_bank_delays(const isa::KernelImage& image, uint32_t banks, uint32_t reads) {
+namespace {
+
+using isa::MicroOp;
+
+/// What an operation reads of the register file: rows, and behind the last row the literals.
+struct Reads {
+  std::array<uint32_t, 10> id{};
+  size_t count = 0;
+  void add(uint32_t value) {
+    const std::span<const uint32_t> before(id.data(), count);
+    if (std::ranges::find(before, value) == before.end() && count < id.size()) id[count++] = value;
+  }
+  [[nodiscard]] std::span<const uint32_t> all() const { return {id.data(), count}; }
+};
+
+class Code {
+ public:
+  Code(const isa::KernelImage& image, const std::vector<ControlCode>& codes) : image_(image), codes_(codes) {
+    const std::vector<size_t> starts = block_starts(image);
+    starts_.assign(image.ops.size() + 1, false);
+    for (const size_t at : starts) starts_[at] = true;
+    for (const MicroOp& op : image.ops)
+      if (op.op_class == isa::OpClass::kLoadParam && op.kind == isa::OpKind::kLoad && op.num_dst == 1 &&
+          !op.memory.has_base && op.memory.element_bytes == 4)
+        loaded_[row(op.dst[0])] = static_cast<uint32_t>(op.memory.offset);
+  }
+
+  /// Registers that operation `pc` has to fetch.
+  [[nodiscard]] Reads fetched(size_t pc) const {
+    const MicroOp& op = image_.ops[pc];
+    Reads reads;
+    if (op.kind != isa::OpKind::kAlu) return reads;
+    for (uint32_t i = 0; i < op.num_src; ++i)
+      if (is_narrow_row(op.src[i]) && !still_there(pc, i)) reads.add(row(op.src[i]));
+    add_constants(op, reads);
+    return reads;
+  }
+
+ private:
+  static uint32_t row(const isa::RowRef& ref) { return ref.offset / isa::kRowBytes; }
+  [[nodiscard]] bool is_narrow_row(const isa::RowRef& ref) const {
+    return ref.bank == isa::Bank::kRegister && row(ref) < image_.num_rows && image_.row_widths[row(ref)] == 1;
+  }
+  /// The two factors of a product may change places.
+  static uint32_t place(uint32_t source) { return source < 2 ? 0 : source; }
+
+  [[nodiscard]] bool still_there(size_t pc, uint32_t source) const {
+    constexpr uint8_t kLongestStall = 2;
+    if (codes_.empty() || starts_[pc] || codes_[pc - 1].stall > kLongestStall) return false;
+    const MicroOp& before = image_.ops[pc - 1];
+    if (before.kind != isa::OpKind::kAlu) return false;
+    const isa::RowRef& ref = image_.ops[pc].src[source];
+    const auto same = [&](const isa::RowRef& other) {
+      return other.bank == ref.bank && other.offset == ref.offset;
+    };
+    if (std::any_of(before.dst.begin(), before.dst.begin() + before.num_dst, same)) return false;
+    for (uint32_t i = 0; i < before.num_src; ++i)
+      if (place(i) == place(source) && same(before.src[i])) return true;
+    return false;
+  }
+
+  /// Constants of an operation of three sources: one is its operand, others lie in registers.
+  void add_constants(const MicroOp& op, Reads& reads) const {
+    if (op.num_src < 3) return;
+    Reads constants;
+    bool loaded = false;
+    for (uint32_t i = 0; i < op.num_src; ++i) {
+      if (op.src[i].bank != isa::Bank::kConstant) continue;
+      constants.add(image_.num_rows + row(op.src[i]));
+      for (uint32_t k = 0; k < op.num_src; ++k)
+        loaded = loaded || (k != i && loaded_together(parameter(op.src[i]), parameter(op.src[k])));
+    }
+    for (size_t i = loaded ? 0 : 1; i < constants.count; ++i) reads.add(constants.id[i]);
+  }
+
+  static constexpr uint32_t kNone = ~0u;
+  /// Offset of the parameter that a source holds.
+  [[nodiscard]] uint32_t parameter(const isa::RowRef& ref) const {
+    if (ref.bank == isa::Bank::kRegister) {
+      const auto at = loaded_.find(row(ref));
+      return at == loaded_.end() ? kNone : at->second;
+    }
+    for (const isa::LaunchConstant& c : image_.launch_constants)
+      if (c.row == ref.offset && c.source == isa::LaunchConstant::Source::kParameter && !c.wide)
+        return c.from;
+    return kNone;
+  }
+  static bool loaded_together(uint32_t a, uint32_t b) {
+    constexpr uint32_t kBytes = 8;
+    return a != kNone && b != kNone && a != b && a / kBytes == b / kBytes;
+  }
+
+  const isa::KernelImage& image_;
+  const std::vector<ControlCode>& codes_;
+  std::vector<bool> starts_;
+  std::map<uint32_t, uint32_t> loaded_;  ///< rows that hold parameters, and where those lie
+};
+
+/// How often each operation runs, by the loops around it.
+std::vector<uint32_t> weights(const isa::KernelImage& image) {
+  constexpr uint32_t kTimes = 8, kMost = 4096;
+  std::vector<uint32_t> weight(image.ops.size(), 1);
+  for (size_t pc = 0; pc < image.ops.size(); ++pc) {
+    const MicroOp& op = image.ops[pc];
+    if (op.kind != isa::OpKind::kBranch || op.target > pc) continue;
+    for (size_t i = op.target; i <= pc; ++i) weight[i] = std::min(weight[i] * kTimes, kMost);
+  }
+  return weight;
+}
+
+/// Bank of each register.
+std::map<uint32_t, uint32_t> deal(const std::vector<Reads>& fetched, const std::vector<uint32_t>& weight,
+                                  uint32_t banks) {
+  std::map<uint32_t, std::map<uint32_t, uint64_t>> together;
+  std::map<uint32_t, uint64_t> total;
+  for (size_t pc = 0; pc < fetched.size(); ++pc)
+    for (const uint32_t a : fetched[pc].all())
+      for (const uint32_t b : fetched[pc].all()) {
+        total[a] += weight[pc];
+        if (a != b) together[a][b] += weight[pc];
+      }
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  for (const auto& [id, sum] : total) order.emplace_back(sum, id);
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::map<uint32_t, uint32_t> bank;
+  for (const auto& [sum, id] : order) {
+    std::vector<uint64_t> conflicts(banks, 0);
+    for (const auto& [other, times] : together[id])
+      if (const auto at = bank.find(other); at != bank.end()) conflicts[at->second] += times;
+    bank[id] = static_cast<uint32_t>(std::ranges::min_element(conflicts) - conflicts.begin());
+  }
+  return bank;
+}
+
+}  // namespace
+
+std::vector<uint8_t> register_bank_delays(const isa::KernelImage& image, const RegisterFile& file,
+                                          const ClassTimings& timings,
+                                          const std::vector<ControlCode>& codes) {
+  const Code code(image, codes);
+  std::vector<Reads> fetched;
+  fetched.reserve(image.ops.size());
+  for (size_t pc = 0; pc < image.ops.size(); ++pc) fetched.push_back(code.fetched(pc));
+  const std::map<uint32_t, uint32_t> bank = deal(fetched, weights(image), file.banks);
   std::vector<uint8_t> delays;
   delays.reserve(image.ops.size());
-  std::vector<uint32_t> of_bank(banks);
-  for (const isa::MicroOp& op : image.ops) {
+  std::vector<uint32_t> of_bank(file.banks);
+  for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     std::ranges::fill(of_bank, 0);
-    for (uint32_t i = 0; i < op.num_sb_reads; ++i) {
-      const uint16_t* read = op.sb_reads.data() + i;
-      const bool again = std::find(op.sb_reads.data(), read, *read) != read;
-      if (*read < image.num_rows && !again) ++of_bank[*read % banks];  // what lies above are predicates
-    }
+    for (const uint32_t id : fetched[pc].all()) ++of_bank[bank.at(id)];
     const uint32_t most = *std::ranges::max_element(of_bank);
-    delays.push_back(static_cast<uint8_t>(most == 0 ? 0 : (most + reads - 1) / reads - 1));
+    const uint32_t cycles = (most + file.reads - 1) / file.reads;
+    const uint32_t interval = timings[image.ops[pc].op_class].interval[0];
+    delays.push_back(static_cast<uint8_t>(cycles > interval ? cycles - interval : 0));
   }
   return delays;
 }

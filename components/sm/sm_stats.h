@@ -88,13 +88,13 @@ struct SmAccesses {
 };
 
 // What conflicts cost.
-#define GPUSIM_SM_CONFLICT_COUNTERS(COUNTER)                                                   \
-  COUNTER(shared_replays, "l1_shared_bank_conflict", "1",                                      \
-          "extra shared-memory steps because of bank conflicts",                               \
-          {.reference = "nvprof", .per_sm = "shared_replays"})                                 \
-  COUNTER(shared_steps, "", "1", "steps of shared-memory accesses")                            \
-  COUNTER(register_bank_cycles, "register_bank_conflict", "cycles",                            \
-          "core cycles by which operations were late because their registers lie in one bank", \
+#define GPUSIM_SM_CONFLICT_COUNTERS(COUNTER)                                                             \
+  COUNTER(shared_replays, "l1_shared_bank_conflict", "1",                                                \
+          "extra shared-memory steps because of bank conflicts",                                         \
+          {.reference = "nvprof", .per_sm = "shared_replays"})                                           \
+  COUNTER(shared_steps, "", "1", "steps of shared-memory accesses")                                      \
+  COUNTER(register_bank_cycles, "register_bank_conflict", "cycles",                                      \
+          "core cycles for which operations kept a pipe longer because their registers lie in one bank", \
           {.present = has_register_banks})
 
 struct SmConflicts {

@@ -111,7 +111,7 @@ std::span<const KeySpec> sm_keys() {
       {"sm", "max_registers_per_thread", K::kInteger, "registers", "124", 1, 1024, "",
        "above it registers spill", AT(sm.max_registers_per_thread)},
       {"sm", "register_banks", K::kInteger, "banks", "0", 0, 32, "",
-       "register r lies in bank r modulo this; 0: banks never conflict", AT(sm.register_banks)},
+       "of the register file, to which registers are dealt; 0: they never conflict", AT(sm.register_banks)},
       {"sm", "register_bank_reads", K::kInteger, "registers", "1", 1, 8, "",
        "a bank gives so many 32-lane registers per core cycle", AT(sm.register_bank_reads)},
       {"sm", "shared_alloc_unit", K::kSize, "bytes", "512", 1, 65536, "",
