@@ -6,7 +6,7 @@ endif()
 include(CMakePackageConfigHelpers)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/gpusim)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/gpusim)
-set(libraries isa simcore occupancy engine components)
+set(libraries isa simcore occupancy timing engine components)
 
 # Headers keep their paths below include/gpusim. Those of tests stay behind, and those of the libraries' own sources: the parsers
 # of launch files, which include toml++, and the lanes of instructions, which are compiled once for each instruction set.

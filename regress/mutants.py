@@ -62,8 +62,8 @@ MUTANTS = (
            "std::max(0.0, 0.5 * w.longest_path - path)"),
     Mutant("latency-hidden", "analysis/models/latency_hidden/segments.cpp", "std::min(1.0, probability * warps_)",
            "std::min(1.0, probability)"),
-    Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp", "longer = std::max(longer, 1.0);",
-           "longer = std::max(longer, 0.1);"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp",
+           "{std::max(longer.once, 1.0), std::max(longer.loops, 1.0)}", "{std::max(longer.once, 0.1), std::max(longer.loops, 0.1)}"),
     # Predictions without a timed run.
     Mutant("latency-hidden", "analysis/models/reuse_distance/traffic.cpp", "constexpr uint32_t kWindow = 256;",
            "constexpr uint32_t kWindow = 8;"),

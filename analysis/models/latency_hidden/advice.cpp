@@ -159,8 +159,7 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
 
   Workload independent = w;
   for (Segment& s : independent.segments) {
-    s.wait /= 2;
-    s.chain -= std::max(0.0, s.chain - s.compute()) / 2;
+    s.shorten(s.chain - std::max(0.0, s.chain - s.compute()) / 2, s.wait / 2);
   }
   consider("independent work", "twice the loads and operations between two waits that depend on them",
            estimate(independent, p));

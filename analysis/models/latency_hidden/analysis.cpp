@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "components/sm/timing.h"
+
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
@@ -21,6 +23,7 @@ LoadLevels load_levels(const Counts& c, const Parameters& p, const LaunchShape& 
   const double together = std::min(blocks, blocks_per_sm * p.sms);
   levels.first_round = 1 / std::ceil(blocks / together);
   levels.of_memory = c.dram_read / (blocks * shape.warps_per_block);
+  levels.beyond_l2 = kSector * std::max(0.0, c.l2_reads - c.l2_read_hits) / (blocks * shape.warps_per_block);
   return levels;
 }
 
@@ -83,6 +86,11 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
                    const DataSheet& sheet, uint64_t sms) {
   Subject s;
   s.code = std::move(code);
+  if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
+    std::string problem;  // the machine's run had none
+    s.code.codes = comp::control_codes(
+        s.code.image, comp::build_timing(machine, problem).of_scheduler.front(), machine.scheduler);
+  }
   s.parameters = measured_parameters(machine, sheet);
   s.parameters.sms = static_cast<double>(sms);
   add_translation(counts, s.parameters);

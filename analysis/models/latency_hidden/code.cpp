@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -67,6 +68,14 @@ bool is_long(const isa::MicroOp& op) {
 bool is_shared(const isa::MicroOp& op) {
   return op.op_class == isa::OpClass::kSharedOperand ||
          (is_access(op) && op.memory.space == isa::Space::kShared);
+}
+
+std::string_view mnemonic_of(std::string_view ptx) {
+  if (ptx.starts_with('@')) {
+    const size_t space = ptx.find(' ');
+    ptx.remove_prefix(std::min(ptx.size(), space == std::string_view::npos ? ptx.size() : space + 1));
+  }
+  return ptx.substr(0, ptx.find_first_of(". "));
 }
 
 std::array<uint64_t, 3> dimensions_of(const std::string& text) {

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/recording/recording.h"
+#include "components/sm/control_codes.h"
 #include "isa/exec/micro_op.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -35,7 +37,8 @@ struct Code {
   isa::KernelImage image;
   std::vector<OpCounts> counts;  ///< of each operation
   LaunchShape shape;
-  std::string level;  ///< lowering of the run
+  std::string level;                     ///< lowering of the run
+  std::vector<comp::ControlCode> codes;  ///< of each operation, on a machine that has them
 };
 
 /// Loads, stores and atomics, of any space.
@@ -43,6 +46,9 @@ struct Code {
 /// Of the memory behind the SM.
 [[nodiscard]] bool is_long(const isa::MicroOp& op);
 [[nodiscard]] bool is_shared(const isa::MicroOp& op);
+
+/// "add" of "@%p1 add.s64 %rd1, %rd2, 4;".
+[[nodiscard]] std::string_view mnemonic_of(std::string_view ptx);
 
 /// Throws core::RecordError if the recorded PTX does not give the recorded operations.
 [[nodiscard]] Code recorded_code(const Recording& recording, const KernelRecord& kernel);

@@ -22,6 +22,7 @@ class Rounds {
     refill(0);
     for (Group& g : groups_) g.together = true;
     all_.stages.resize(exposure.stages().size());
+    if (!exposure.stages().empty()) started_apart_ = p.sms * most_ * exposure.stages().front().apart;
   }
 
   /// Core cycles until all blocks have ended.
@@ -95,13 +96,38 @@ class Rounds {
     waiting_ -= skipped * round;
   }
 
+  /// Whether SMs end by how fast they were, not by when their blocks began: in a round that takes long, and
+  /// whose time is the SM's own.
+  [[nodiscard]] bool forgets_order(const Group& g) const {
+    double path = 0, compute = 0, memory = 0;
+    for (const Stage& s : exposure_.stages()) {
+      path += s.path;
+      compute += g.blocks * s.compute;
+      memory += resident() * s.memory;
+    }
+    return compute > std::max(path, memory) && kFaster * time_of(g) > started_apart_;
+  }
   /// New blocks for a group whose blocks have ended; without any it goes.
   void refill(size_t index) {
     const Group ended = groups_[index];
+    const bool forgot = ended.blocks > 0 && forgets_order(ended);
     const auto sms = static_cast<uint64_t>(ended.sms);
     const uint64_t taken = std::min<uint64_t>(waiting_, sms * most_);
     waiting_ -= taken;
     groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (forgot && taken < sms * most_) {
+      // The first SM to end gets as many as it holds, those behind it what is left: half way to the fewest
+      // SMs that could hold them.
+      const double even = std::ceil(static_cast<double>(taken) / static_cast<double>(sms));
+      const auto crowded = static_cast<uint32_t>(std::lround((even + most_) / 2));
+      const uint64_t full = taken / crowded, rest = taken % crowded;
+      if (full > 0) groups_.push_back({static_cast<double>(full), crowded, 1});
+      if (rest > 0) groups_.push_back({1, static_cast<uint32_t>(rest), 1});
+      return;
+    }
+    // They begin one after the other, as those before them did that end now.
+    if (ended.blocks > 0 && taken > 0)
+      now_ -= started_apart_ * (1 - static_cast<double>(taken) / static_cast<double>(sms * most_));
     const uint64_t each = taken / sms, more = taken % sms;
     if (more > 0) groups_.push_back({static_cast<double>(more), static_cast<uint32_t>(each + 1), 1});
     if (each > 0 && sms > more)
@@ -109,11 +135,13 @@ class Rounds {
   }
 
   static constexpr uint64_t kLastRounds = 16;
+  static constexpr double kFaster = 0.02;  ///< of a round's time, by which SMs differ
   const Exposure& exposure_;
   std::vector<Group> groups_;
   double sms_ = 0;
   uint64_t waiting_ = 0;
   uint32_t most_ = 0;
+  double started_apart_ = 0;  ///< from the first block's begin to the last one's, in a full round
   double now_ = 0, tail_from_ = -1, active_ = 0;
   AllRounds all_;
 };
@@ -160,7 +188,7 @@ Estimate estimate(const Workload& w, const Parameters& p) {
   e.all = rounds.all();
   // Blocks are given out one after the other; the last one has its whole path before it.
   const double given_out = static_cast<double>(w.shape.blocks) * p.block_interval;
-  e.cycles = near_limits(e.cycles, given_out + path, path);
+  e.cycles = std::max(e.cycles, given_out + path);
   e.overhead = p.launch + p.block_start + drain_of(w.segments, p);
   e.cycles += e.overhead;
   return e;

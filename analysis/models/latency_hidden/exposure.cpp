@@ -7,8 +7,9 @@ namespace {
 
 Workload without_latency(Workload w) {
   for (Segment& s : w.segments) {
-    s.wait = 0;
-    s.chain = std::min(s.chain, s.compute());
+    const double step = std::min(s.step_chain, w.shape.warps_per_block * s.in_turn);
+    s.shorten(std::min(s.chain, s.compute()), 0);
+    s.step_chain = step;  // units that warps in step use in turn are work
     s.asks = std::min(s.asks, s.chain);
     s.read = s.written = s.second = 0;
     s.behind = {};

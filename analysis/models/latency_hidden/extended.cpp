@@ -24,10 +24,14 @@ struct Sums {
 
   /// `together`: a barrier lets all warps begin at the same moment. At first they use each unit in turn,
   /// later several units at a time: the mean of both.
-  void add(const Segment& s, double warps, double longer, bool together) {
-    alone += longer * s.passes * (s.chain + s.wait);
-    const double each = together ? (s.in_turn + s.compute()) / 2 : s.compute();
-    if (seen.insert(s.first).second) crowd += near_limits(s.chain, warps * each, each) - s.chain;
+  void add(const Segment& s, double warps, const Longer& longer, bool together) {
+    alone += s.passes * time_of(s, longer);
+    if (seen.insert(s.first).second) {
+      const double each = s.compute();
+      const double apart = near_limits(s.chain, warps * each, each) - s.chain;
+      const double in_step = s.step_chain + s.step_wait - s.chain - s.wait;
+      crowd += together ? (apart + std::max(apart, in_step)) / 2 : apart;
+    }
     busy.resize(s.busy.size());
     for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
     issue += s.weight * s.issue;
@@ -71,7 +75,7 @@ struct Together {
 
 /// `longer`: path of a block's longest warp, for one of the path as the segments have it.
 Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p,
-               double longer) {
+               const Longer& longer) {
   const double warps = w.shape.warps_per_block;
   Stage stage;
   stage.warps = warps;
@@ -81,7 +85,9 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   bool together = false;
   for (const Segment* s : segments) {
     const double asked = warps * s->weight * std::max(memory_time(*s, p), way_time(*s, p));
-    stage.latencies.push_back({std::max(longer * s->passes, std::min(1.0, s->passes)) * s->latency(), asked});
+    const double alone = s->chain + s->wait;
+    const double waited = alone > 0 ? std::max(1 / std::max(1.0, s->passes), time_of(*s, longer) / alone) : 0;
+    stage.latencies.push_back({waited * s->passes * s->latency(), asked});
     stage.waits += stage.latencies.back().waits;
     stage.memory += asked;
     all.add(*s, warps, longer, false);
@@ -122,6 +128,7 @@ double later_round(const std::vector<Stage>& stages, double blocks, double resid
 double first_round(const std::vector<Stage>& stages, double blocks, double resident) {
   double spread = 0;
   Together in_step;
+  if (!stages.empty()) in_step.time = in_step.apart = (resident - 1) * stages.front().apart;
   for (const Stage& s : stages) {
     const double apart = near_limits(s.path, blocks * s.compute, s.compute);
     // Two blocks that begin together stay in step; more of them soon drift apart.
@@ -168,13 +175,27 @@ double way_time(const Segment& s, const Parameters& p) {
                   s.behind[kLines] / p.used_sms);
 }
 
-double path_of(const std::vector<Segment>& segments, double operations) {
-  double path = 0, walked = 0;
+Longer longer_of(const std::vector<Segment>& segments, double operations) {
+  double once = 0, loops = 0;
   for (const Segment& s : segments) {
-    path += s.passes * (s.chain + s.wait);
-    walked += s.passes * s.walked;
+    once += s.passes * (s.walked - s.loop_walked);
+    loops += s.passes * s.loop_walked;
   }
-  return walked > 0 ? path * operations / walked : path;
+  if (loops > 0 && operations >= once) return {1, (operations - once) / loops};
+  const double all = once + loops;
+  return all > 0 ? Longer{operations / all, operations / all} : Longer{};
+}
+
+double time_of(const Segment& s, const Longer& longer) {
+  const double loops = s.loop_chain + s.loop_wait;
+  return longer.once * (s.chain + s.wait - loops) + longer.loops * loops;
+}
+
+double path_of(const std::vector<Segment>& segments, double operations) {
+  const Longer longer = longer_of(segments, operations);
+  double path = 0;
+  for (const Segment& s : segments) path += s.passes * time_of(s, longer);
+  return path;
 }
 
 std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
@@ -186,19 +207,19 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
   std::vector<Stage> stages;
   // Warps that are not alike: a block waits for its longest, of which the number of operations is known. The
   // path has what any of its warps is likely to execute, and goes round loops as often as the mean.
-  double executed = 0, walked = 0;
-  for (const Segment& s : w.segments) {
-    executed += s.weight * s.operations;
-    walked += s.passes * s.walked;
-  }
-  double longer = walked > 0 ? w.longest * executed / walked : 1;
+  double executed = 0;
+  for (const Segment& s : w.segments) executed += s.weight * s.operations;
+  Longer longer = longer_of(w.segments, w.longest * executed);
   // With barriers, what warps do in turn follows one after the other, though none does all of it.
   if (w.shape.warps_per_block > 1 &&
       std::ranges::find(w.segments, Wait::kBarrier, &Segment::end) != w.segments.end())
-    longer = std::max(longer, 1.0);
+    longer = {std::max(longer.once, 1.0), std::max(longer.loops, 1.0)};
   stages.reserve(split.size());
   for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
-  if (!stages.empty()) stages.front().start = p.block_start;
+  if (!stages.empty()) {
+    stages.front().start = p.block_start;
+    stages.front().apart = p.block_interval;
+  }
   return stages;
 }
 

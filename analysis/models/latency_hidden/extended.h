@@ -28,6 +28,7 @@ struct Workload {
 struct Stage {
   double path = 0;     ///< of one block alone on its SM, from barrier to barrier
   double start = 0;    ///< of a block that takes another's place: until it begins
+  double apart = 0;    ///< of a first round: from one block's begin to that of the next, anywhere
   double crowd = 0;    ///< what each further block of the SM adds until the stage's first waits spread them
   double pair = 0;     ///< what a second one adds that stays in step through all iterations of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
@@ -64,6 +65,15 @@ struct Stage {
 /// Core cycles that a segment's transactions take of the ways between SMs and the second level, for all that
 /// are used: ports, and lines on their way.
 [[nodiscard]] double way_time(const Segment& s, const Parameters& p);
+/// How often a warp passes what it does once, and what is in loops, for one of the path as the segments have
+/// it.
+struct Longer {
+  double once = 1, loops = 1;
+};
+/// Of a warp that executes so many operations: it goes round loops more often, and does the rest once.
+[[nodiscard]] Longer longer_of(const std::vector<Segment>& segments, double operations);
+/// Core cycles of such a warp alone.
+[[nodiscard]] double time_of(const Segment& s, const Longer& longer);
 /// Core cycles from segment to segment of a warp that executes `operations`.
 [[nodiscard]] double path_of(const std::vector<Segment>& segments, double operations);
 [[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);

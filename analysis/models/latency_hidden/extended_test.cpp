@@ -118,6 +118,47 @@ TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
   EXPECT_EQ(estimate(test::workload(segments, 15, 1, 8), p).resident, 2u);
 }
 
+TEST(Extended, BlocksBeginOneAfterTheOther) {
+  const std::vector<Segment> segments{segment(1, 100, 500, Wait::kData), segment(1, 30, 0, Wait::kEnd)};
+  Parameters p = test::plain_machine();
+  p.block_interval = 5;
+  const auto cycles = [&](uint64_t blocks) {
+    return estimate(test::workload(segments, blocks, 1, 4), p).cycles - p.launch;
+  };
+  EXPECT_NEAR(cycles(40), 39 * 5 + 630, 1);
+  // Half as many more: they take the places of those that ended first.
+  EXPECT_NEAR(cycles(60), 39 * 5 + 2 * 630 - 100, 2);
+  EXPECT_NEAR(cycles(80), 39 * 5 + 2 * 630, 2);
+  p.block_interval = 50;  // most have ended before the last begins
+  EXPECT_NEAR(cycles(400), 400 * 50 + 630, 100);
+}
+
+TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
+  const auto cycles = [](double memory, uint64_t blocks) {
+    Segment s = segment(100, 100, 0, Wait::kEnd);
+    s.read = memory;
+    return estimate(test::workload({s}, blocks, 8, 4), test::plain_machine()).cycles - 1000;
+  };
+  // Ten blocks for ten SMs that hold four: half way from one to four of them on an SM.
+  EXPECT_NEAR(cycles(0, 50), 3200 + 3 * 800, 10);
+  // Where memory is the limit, blocks end as their data come, on all SMs alike.
+  EXPECT_LT(cycles(2000, 50), 1.5 * cycles(2000, 40));
+}
+
+TEST(Extended, ALongerWarpGoesRoundLoopsMoreOften) {
+  Segment s = segment(10, 100, 50, Wait::kData);
+  s.walked = 10;
+  s.loop_walked = 8;
+  s.loop_chain = 80;
+  s.loop_wait = 50;
+  EXPECT_DOUBLE_EQ(path_of({s}, 10), 150);
+  EXPECT_DOUBLE_EQ(path_of({s}, 18), 20 + 2 * 130);
+  EXPECT_DOUBLE_EQ(path_of({s}, 2), 20);
+  EXPECT_DOUBLE_EQ(path_of({s}, 1), 15);  // it leaves before that
+  s.shorten(50, 0);
+  EXPECT_DOUBLE_EQ(path_of({s}, 18), 10 + 2 * 40);
+}
+
 TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
   // Two warps of 100 cycles meet after each of ten segments, and wait 300 cycles for data.
   std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kBarrier));
@@ -133,6 +174,7 @@ TEST(Extended, WarpsThatABarrierHasBroughtTogetherUseUnitsInTurnEveryTime) {
           end = segment(1, 1, 0, Wait::kEnd);
   loop.weight = loop.passes = 10;
   loop.in_turn = 160;
+  loop.step_chain = 4 * 160;
   const auto round = [&](Wait before) {
     start.end = before;
     return estimate(test::workload({start, loop, end}, 10, 4, 1), test::plain_machine()).round;

@@ -34,15 +34,6 @@ struct Linear {
   auto operator<=>(const Linear&) const = default;
 };
 
-/// "add" of "@%p1 add.s64 %rd1, %rd2, 4;".
-std::string_view mnemonic_of(std::string_view text) {
-  if (text.starts_with('@')) {
-    const size_t space = text.find(' ');
-    text.remove_prefix(std::min(text.size(), space == std::string_view::npos ? text.size() : space + 1));
-  }
-  return text.substr(0, text.find_first_of(". "));
-}
-
 bool is_integer(const MicroOp& op) {
   switch (op.op_class) {
     case isa::OpClass::kInt:
@@ -82,14 +73,15 @@ class Walker : public PathVisitor {
     }
     if (op.kind == OpKind::kLoad && op.memory.space != Space::kParam) {
       const uint64_t issued = goes_through_cache(op) ? ++issued_ : 0;
-      for (uint32_t i = 0; i < op.num_dst; ++i) {
-        write(op.dst[i], {new_value(kOfData), issued});
-      }
+      const Linear at = op.memory.has_base ? source(op, 0) : Linear{};
+      const Traits of =
+          op.guard == isa::kNoPredicate && alike_in_lanes(traits_of(at)) ? kOfData : kOfVaryingData;
+      for (uint32_t i = 0; i < op.num_dst; ++i) write(op.dst[i], {new_value(of), issued});
       return;
     }
     for (uint32_t i = 0; i < op.num_dst; ++i) write(op.dst[i], {i == 0 ? result(op) : unknown(), 0});
   }
-  void enter_loop(double rounds) override {
+  void enter_loop(double rounds, bool /*bounded*/) override {
     if (times_.size() == 1) ++stage_;
     times_.push_back(times_.back() * rounds);
   }
@@ -110,16 +102,37 @@ class Walker : public PathVisitor {
   using Places = std::map<int64_t, uint64_t>;
 
   /// What a value comes of: coordinates of the block (first three) and of the thread, and loaded data.
-  using Traits = uint8_t;
+  using Traits = uint16_t;
   static constexpr Traits kOfData = 0x40;
   static constexpr Traits kIsCoordinate = 0x80;  ///< one itself, which goes from 0 to its dimension
+  static constexpr Traits kVaries = 0x100;       ///< differs from lane to lane, nothing tells how
 
+  static constexpr Traits kOfVaryingData = kOfData | kVaries;
+
+  /// Whether all lanes of a warp have the same value.
+  [[nodiscard]] bool alike_in_lanes(Traits traits) const {
+    if ((traits & kVaries) != 0) return false;
+    uint64_t before = 1;  // threads until the coordinate moves on
+    for (int axis = 0; axis < 3; ++axis) {
+      const uint64_t size = code_.shape.block[axis];
+      if ((traits & (8U << axis)) != 0 && size > 1 && before < isa::kWarpSize) return false;
+      before *= size;
+    }
+    return true;
+  }
   /// A value that nothing is known of.
   Linear new_value(Traits traits) {
     ++values_;
     return of_product({values_}, traits);
   }
-  Linear unknown() { return new_value(0); }
+  Linear unknown() { return new_value(kVaries); }
+  /// The same of a result of these operations' sources: only whether lanes have the same is known.
+  Linear unknown_result(const MicroOp& op) {
+    bool alike = op.guard == isa::kNoPredicate &&
+                 std::ranges::all_of(op.pred_src, [](uint16_t p) { return p == isa::kNoPredicate; });
+    for (uint32_t i = 0; i < op.num_src; ++i) alike = alike && alike_in_lanes(traits_of(source(op, i)));
+    return new_value(alike ? Traits{0} : kVaries);
+  }
   /// Of the product of these values, which are sorted.
   Linear of_product(const std::vector<uint32_t>& values, Traits traits) {
     const auto [at, is_new] = products_.try_emplace(values, factors_.size());
@@ -207,7 +220,7 @@ class Walker : public PathVisitor {
   Linear result(const MicroOp& op) {
     const bool constant_load = op.kind == OpKind::kLoad;
     if (op.guard != isa::kNoPredicate || (!constant_load && (op.kind != OpKind::kAlu || !is_integer(op))))
-      return unknown();
+      return unknown_result(op);
     const std::string_view what = mnemonic_of(code_.image.ptx[op.ptx_index].text);
     const auto of = [&](uint32_t i) { return source(op, i, what == "shl" || what == "shr"); };
     if (!constant_load && op.num_src == 2 && (what == "add" || what == "sub")) {
@@ -241,7 +254,7 @@ class Walker : public PathVisitor {
       traits |= traits_of(l) & ~kIsCoordinate;
     }
     for (const uint16_t p : op.pred_src)
-      if (p != isa::kNoPredicate) return unknown();
+      if (p != isa::kNoPredicate) return unknown_result(op);
     return same(std::move(key), traits);
   }
 
@@ -259,7 +272,8 @@ class Walker : public PathVisitor {
     Linear at = op.memory.has_base ? source(op, 0) : Linear{};
     at.constant += op.memory.offset;
     const Traits traits = traits_of(at);
-    const bool computed = (traits & kOfData) == 0;
+    const bool computed = (traits & kOfVaryingData) != kOfVaryingData;
+    const bool alike = alike_in_lanes(traits);
     const int64_t place = at.constant;
     at.constant = 0;
     uint64_t before = 0;
@@ -272,13 +286,18 @@ class Walker : public PathVisitor {
     uint64_t by_whom = 0;
     const double first = nearest(loaded_by_any_[of_others], other_place, by_whom) / sector_;
     loaded_by_any_[of_others][other_place] = issued_ + 1;
-    found.visits.push_back({fresh, std::min(fresh, first), computed, stage_});
+    found.visits.push_back({fresh, std::min(fresh, first), computed, alike, issued_ + 1 - before, stage_});
     found.distinct.resize(stage_ + 1);
     found.transactions += weight;
     if (computed && c.executed > 0)
+      // Lanes that are at one place ask for it once, whatever number of transactions that is.
       found.distinct[stage_] += times_.back() * probability * std::min(fresh, first) * c.transferred /
-                                c.executed * distinct_share(traits);
+                                (alike ? std::max(c.executed, c.transactions) : c.executed) *
+                                distinct_share(traits);
+    if (!computed && c.executed > 0)
+      found.by_data += times_.back() * probability * fresh * c.transferred / c.executed;
     (before > arrived_ ? found.riding : found.reused) += weight * (1 - fresh);
+    if (before <= arrived_) found.reused_since[issued_ + 1 - before] += weight * (1 - fresh);
   }
 
   /// Bytes to the nearest place that was loaded, at most a sector. Sectors begin anywhere: one in so many

@@ -97,7 +97,8 @@ TEST(OwnReuse, WhatAllBlocksReadAtOneOperationCountsOnce) {
   const OwnReuse columns =
       own_reuse(loop("ld.global.f32 %f2, [%r2+0];\nadd.f32 %f1, %f1, %f2;\nadd.u32 %r2, %r2, %r3;"), kSector);
   const double row = rows.distinct.at(1), column = columns.distinct.at(1);
-  EXPECT_DOUBLE_EQ(row, 8 * 128 / 2.0);     // both warps of a block have it
+  // Both warps of a block have it, and both transactions of an access are of one place.
+  EXPECT_DOUBLE_EQ(row, 8 * 64 / 2.0);
   EXPECT_DOUBLE_EQ(column, 8 * 128 / 4.0);  // and of four blocks
 }
 
@@ -120,6 +121,29 @@ TEST(OwnReuse, WhereDataSayWhereTheCodeDoesNot) {
                                    kSector);
   EXPECT_TRUE(reuse.visits.at(0).computed);
   EXPECT_FALSE(reuse.visits.at(1).computed);
+  EXPECT_DOUBLE_EQ(reuse.by_data, 8 * 128);
+}
+
+TEST(OwnReuse, DataThatAllLanesHaveKeepThemTogether) {
+  // Where a diagonal begins is in memory; lanes go along it side by side.
+  const OwnReuse reuse = own_reuse(loop("ld.global.u32 %r12, [%r1+0];\nadd.u32 %r13, %r12, %r2;\n"
+                                        "ld.global.f32 %f2, [%r13+0];\nadd.f32 %f1, %f1, %f2;\n"
+                                        "add.u32 %r1, %r1, 4;"),
+                                   kSector);
+  EXPECT_TRUE(reuse.visits.at(0).alike);
+  EXPECT_TRUE(reuse.visits.at(1).computed);
+  EXPECT_FALSE(reuse.visits.at(1).alike);
+  EXPECT_DOUBLE_EQ(reuse.by_data, 0);
+}
+
+TEST(OwnReuse, ReuseIsToldByHowManyLoadsLieBetween) {
+  const OwnReuse reuse = own_reuse(loop("ld.global.f32 %f2, [%r1+0];\nadd.f32 %f1, %f1, %f2;\n"
+                                        "ld.global.f32 %f3, [%r2+0];\nadd.f32 %f1, %f1, %f3;\n"
+                                        "add.u32 %r1, %r1, 4;\nadd.u32 %r2, %r2, %r3;"),
+                                   kSector);
+  EXPECT_EQ(reuse.visits.at(2).since, 2u);
+  ASSERT_EQ(reuse.reused_since.size(), 1u);
+  EXPECT_DOUBLE_EQ(reuse.reused_since.at(2), reuse.reused);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ struct Parameters {
   double shared_latency = 0;
   double cache_sector = 0;                ///< bytes that an SM's cache asks for at a time; 0: there is none
   double cache_lines = 0;                 ///< that it can have on their way; 0: not limited
+  size_t warp_loads = 0;                  ///< loads that a warp can have on their way; 0: not limited
   double lookup = 0;                      ///< core cycles in which that cache takes one transaction
   double memory_latency = 0;              ///< core cycles, of one warp alone
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none
@@ -82,6 +83,7 @@ struct LoadLevels {
   /// Share of the rounds in which data are new to all warps of the machine, which begin together; and bytes
   /// that memory read, per warp.
   double first_round = 0, of_memory = 0;
+  double beyond_l2 = 0;  ///< bytes per warp that the L2 lacked when they were asked for
   /// Mean latency of a load that waits for the slowest of so many transactions.
   [[nodiscard]] double latency(double transactions) const;
   [[nodiscard]] double latency(const Served& by) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -43,7 +44,7 @@ class Walk {
     }
     for (size_t i = 0; i < stand_for.size(); ++i) {
       if (i == 0)
-        visitor_.enter_loop(std::max(stand_for[i], 1.0));
+        visitor_.enter_loop(std::max(stand_for[i], 1.0), l.bounded);
       else
         visitor_.next_round(std::max(stand_for[i], 1.0));
       range(l.first, l.last + 1, std::min(stand_for[i], 1.0) / l.rounds, inner);
@@ -56,6 +57,38 @@ class Walk {
   PathVisitor& visitor_;
   std::vector<Loop> loops_;
 };
+
+bool writes(const MicroOp& op, uint16_t id) {
+  const auto end = op.sb_writes.begin() + op.num_sb_writes;
+  return std::find(op.sb_writes.begin(), end, id) != end;
+}
+
+/// The register that the operation combines with a number; the only one.
+std::optional<uint16_t> with_number(const MicroOp& op) {
+  if (op.num_sb_reads != 1 || op.num_src != 2 || op.guard != isa::kNoPredicate) return std::nullopt;
+  const bool number = (op.src[0].bank == isa::Bank::kRegister) != (op.src[1].bank == isa::Bank::kRegister);
+  return number ? std::optional(op.sb_reads[0]) : std::nullopt;
+}
+
+/// What unrolling leaves over: the loop's branch tests a counter that only a sum with a number changes in it,
+/// and that has the lower bits of something when it begins.
+bool counts_remainder(const Code& code, const Loop& l) {
+  const auto& ops = code.image.ops;
+  const auto text_of = [&](const MicroOp& op) { return mnemonic_of(code.image.ptx[op.ptx_index].text); };
+  const MicroOp& branch = ops[l.last];
+  if (branch.guard == isa::kNoPredicate) return false;
+  const auto test = static_cast<uint16_t>(code.image.num_rows + branch.guard);
+  std::optional<uint16_t> counter;
+  for (uint32_t pc = l.first; pc < l.last; ++pc)
+    if (writes(ops[pc], test)) counter = text_of(ops[pc]) == "setp" ? with_number(ops[pc]) : std::nullopt;
+  if (!counter) return false;
+  for (uint32_t pc = l.first; pc < l.last; ++pc)
+    if (writes(ops[pc], *counter) && (text_of(ops[pc]) != "add" || with_number(ops[pc]) != counter))
+      return false;
+  for (uint32_t pc = l.first; pc-- > 0;)
+    if (writes(ops[pc], *counter)) return text_of(ops[pc]) == "and" && with_number(ops[pc]).has_value();
+  return false;
+}
 
 }  // namespace
 
@@ -81,7 +114,10 @@ std::vector<Loop> find_loops(const Code& code) {
         }
   }
   std::ranges::sort(loops, {}, &Loop::first);
-  for (Loop& l : loops) l.rounds = std::max(code.counts[l.first].executed, code.counts[l.last].executed);
+  for (Loop& l : loops) {
+    l.rounds = std::max(code.counts[l.first].executed, code.counts[l.last].executed);
+    l.bounded = counts_remainder(code, l);
+  }
   return loops;
 }
 

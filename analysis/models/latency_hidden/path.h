@@ -14,6 +14,7 @@ namespace gpusim::analysis::latency_hidden {
 struct Loop {
   uint32_t first = 0, last = 0;  ///< operations; `last` is the branch back to `first`
   double rounds = 0;             ///< per warp, over all entries
+  bool bounded = false;  ///< it counts a remainder down: no warp goes round it more often than another
 };
 
 /// Loops by their first operation; never partly overlapping.
@@ -25,8 +26,8 @@ class PathVisitor {
   virtual ~PathVisitor() = default;
   /// An operation, executed with this probability each time its place on the path is reached.
   virtual void operation(uint32_t pc, double probability) = 0;
-  /// Iterations of a loop begin: this one stands for `rounds`.
-  virtual void enter_loop(double rounds) = 0;
+  /// Iterations of a loop begin: this one stands for `rounds`. `bounded`: see Loop.
+  virtual void enter_loop(double rounds, bool bounded) = 0;
   virtual void next_round(double rounds) = 0;
   virtual void leave_loop() = 0;
 };

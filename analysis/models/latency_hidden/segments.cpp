@@ -23,10 +23,13 @@ class Builder : public PathVisitor {
         levels_(levels),
         warps_(std::max(1.0, warps)),
         results_(code.image.num_rows + code.image.num_predicates),
+        in_step_{static_cast<double>(std::max(1U, code.shape.warps_per_block)), 0, 0,
+                 std::vector<double>(parameters.units.size(), 0)},
         unit_free_(parameters.units.size(), 0) {
     if (p_.cache_sector > 0) {
       reuse_ = own_reuse(code, p_.cache_sector);
       if (reuse_.transactions > 0) hits_ = hits_of(reuse_, levels);
+      set_own_hits();
       set_cold();
     }
     begin(0, 1);
@@ -41,10 +44,16 @@ class Builder : public PathVisitor {
       cut(pc, Wait::kBarrier, 0, probability);
       return;
     }
-    if (const double ready = op.kind == OpKind::kFence ? stored_ : in_flight(op); ready > now_) {
-      const double left = ready - now_;
+    const Ready ready =
+        op.kind == OpKind::kFence ? Ready{stored_, stored_ - now_ + in_step_.now} : in_flight(op, pc);
+    if (ready.alone > now_) {
+      const double left = ready.alone - now_;
+      const double left_in_step = std::max(0.0, ready.in_step - in_step_.now);
+      segments_.back().step_wait = left_in_step * relative(probability);
       cut(pc, Wait::kData, left, probability);
-      arrive(ready);
+      in_step_.now += left_in_step;
+      in_step_.began = in_step_.now;
+      arrive(ready.alone);
     } else if (stores_new_value(op)) {
       cut(pc, Wait::kStore, 0, probability);
     } else if (probability > kMore * probability_) {
@@ -54,13 +63,13 @@ class Builder : public PathVisitor {
     issue(op, pc, probability);
   }
 
-  void enter_loop(double rounds) override {
+  void enter_loop(double rounds, bool bounded) override {
     if (loops_.empty()) ++stage_;
-    loops_.push_back({rounds, now_, segments_.size(), segments_.back()});
+    loops_.push_back({!bounded, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
   }
   void next_round(double rounds) override {
     end_round();
-    loops_.back() = {rounds, now_, segments_.size(), segments_.back()};
+    loops_.back() = {loops_.back().grows, rounds, now_, in_step_.now, segments_.size(), segments_.back()};
   }
   void leave_loop() override {
     end_round();
@@ -77,13 +86,18 @@ class Builder : public PathVisitor {
 
  private:
   struct Result {
-    double ready = 0;
-    double issued = 0;            ///< of a load
-    Served by;                    ///< of a load
-    size_t segment = ~size_t{0};  ///< in which it was computed
+    double ready = 0, ready_in_step = 0;
+    double issued = 0, issued_in_step = 0;  ///< of a load
+    Served by;                              ///< of a load
+    size_t segment = ~size_t{0};            ///< in which it was computed
     size_t unit = 0;
     bool from_memory = false;
     bool arithmetic = false;
+    uint8_t barrier = comp::ControlCode::kNoBarrier;  ///< of its operation's control code
+  };
+  /// When data are there, for a warp alone and for warps in step.
+  struct Ready {
+    double alone = 0, in_step = 0;
   };
   /// Hits of what the warp has loaded before, and of the rest: in the SM's cache, and in the second level of
   /// what the first lacks.
@@ -91,8 +105,9 @@ class Builder : public PathVisitor {
     double own = 0, others = 0, own_second = 0, others_second = 0;
   };
   struct Round {
+    bool grows = true;  ///< a longer warp goes round it more often
     double rounds = 1;
-    double from = 0;
+    double from = 0, from_in_step = 0;
     size_t segment = 0;  ///< segments begun until then
     Segment sums;        ///< of the last one until then
   };
@@ -111,6 +126,15 @@ class Builder : public PathVisitor {
     return h;
   }
 
+  /// What a warp has just loaded is most likely still there: hits are of the nearest loads first.
+  void set_own_hits() {
+    double left = hits_.own * reuse_.reused;
+    for (const auto& [since, transactions] : reuse_.reused_since) {
+      own_hits_[since] = transactions > 0 ? std::min(1.0, left / transactions) : hits_.own;
+      left = std::max(0.0, left - transactions);
+    }
+  }
+
   /// What memory read is what the stages' loads are the first to ask for, one stage after the other.
   void set_cold() {
     double left = levels_.of_memory;
@@ -118,6 +142,10 @@ class Builder : public PathVisitor {
       cold_.push_back(distinct > 0 ? std::min(1.0, left / distinct) : 1);
       left = std::max(0.0, left - distinct);
     }
+    // What else the L2 lacked is of loads that go where data say.
+    double others = levels_.beyond_l2;
+    for (const double distinct : reuse_.distinct) others -= distinct;
+    if (reuse_.by_data > 0) cold_by_data_ = std::clamp(others / reuse_.by_data, 0.0, 1.0);
     double fresh = 0, warm = 0;
     for (const OwnReuse::Visit& v : reuse_.visits) {
       fresh += v.fresh;
@@ -129,30 +157,37 @@ class Builder : public PathVisitor {
   /// Which levels all transactions of one execution are likely to be served by. On the path in its order.
   Served served(const MicroOp& op, uint32_t pc) {
     if (!is_long(op) || op.kind == OpKind::kStore) return {};
-    const double n = std::max(1.0, transactions_of(code_.counts[pc]));
+    double n = std::max(1.0, transactions_of(code_.counts[pc]));
     const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
-    const auto all = [n](double hits, double behind) {
+    const auto all = [&n](double hits, double behind) {
       return Served{std::pow(hits, n), std::pow(std::min(1.0, hits + (1 - hits) * behind), n), hits};
     };
     if (p_.cache_sector <= 0) return all(levels_.l1_share, second);
     if (op.kind == OpKind::kAtomic || op.memory.bypasses_l1) return all(0, second);
     if (!goes_through_cache(op) || visited_ >= reuse_.visits.size()) return all(levels_.l1_share, second);
     const OwnReuse::Visit& visit = reuse_.visits[visited_++];
+    if (visit.alike) n = 1;
+    const auto near = own_hits_.find(visit.since);
+    const double own_hits = near == own_hits_.end() ? hits_.own : near->second;
     const auto mixed = [&](double own, double others) {
       return (1 - visit.fresh) * own + visit.fresh * others;
     };
     if (!visit.computed) {  // lanes go where their data say, each by itself
-      const double hits = mixed(hits_.own, hits_.others);
-      const double behind =
-          mixed((1 - hits_.own) * hits_.own_second, (1 - hits_.others) * hits_.others_second);
+      const double hits = mixed(own_hits, hits_.others);
+      // What lanes that go apart find in a cache is what others, or the warp itself, had brought there: all
+      // of a load's transactions miss while it is new, and hit later.
+      const OpCounts& c = code_.counts[pc];
+      const double known = c.transferred > 2 * c.requested ? 1 - cold_by_data_ : 0;
+      const double behind = std::max(
+          known - hits, mixed((1 - own_hits) * hits_.own_second, (1 - hits_.others) * hits_.others_second));
       Served each = all(hits, hits < 1 ? behind / (1 - hits) : 0);
-      const Served own = all(hits_.own, hits_.own_second), others = all(hits_.others, hits_.others_second);
+      const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
       // ... or side by side: nothing tells.
       each.all_l1 = (each.all_l1 + mixed(own.all_l1, others.all_l1)) / 2;
-      each.none_memory = (each.none_memory + mixed(own.none_memory, others.none_memory)) / 2;
+      each.none_memory = (each.none_memory + std::max(known, mixed(own.none_memory, others.none_memory))) / 2;
       return each;
     }
-    const Served own = all(hits_.own, hits_.own_second), others = all(hits_.others, hits_.others_second);
+    const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
     // Of warps that share data and have begun together one is the first to come to them, and waits for them
     // longest; those behind it find them in a cache and catch up, but pass it only to be the first
     // themselves.
@@ -179,6 +214,7 @@ class Builder : public PathVisitor {
       s.passes *= r.rounds;
     }
     began_ = now_;
+    in_step_.began = in_step_.now;
     segments_.push_back(std::move(s));
   }
 
@@ -187,13 +223,16 @@ class Builder : public PathVisitor {
     s.last = pc;
     s.end = wait;
     s.chain = now_ - began_;
+    s.step_chain = in_step_.now - in_step_.began;
     s.in_turn = std::max(s.in_turn, s.compute());
     if (!s.global) s.asks = s.chain;
     s.wait = left * relative(probability);
+    if (in_growing_loop()) s.loop_wait = s.wait;
     now_ += left;
     begin(pc, probability);
   }
 
+  [[nodiscard]] bool in_growing_loop() const { return std::ranges::any_of(loops_, &Round::grows); }
   /// How likely it is that one of the warps executes what each does with this probability.
   [[nodiscard]] double on_path(double probability) const { return std::min(1.0, probability * warps_); }
   /// How likely a warp that has begun the segment is to execute an operation of this probability.
@@ -210,9 +249,12 @@ class Builder : public PathVisitor {
     const auto repeat = [&](double& sum, double before) { sum += (r.rounds - 1) * (sum - before); };
     const double once = now_;
     repeat(now_, r.from);
+    repeat(in_step_.now, r.from_in_step);
     if (s.stored >= r.from - began_) s.stored += now_ - once;
     repeat(s.operations, r.sums.operations);
     repeat(s.walked, r.sums.walked);
+    repeat(s.loop_walked, r.sums.loop_walked);
+    repeat(s.loop_chain, r.sums.loop_chain);
     repeat(s.paper_ilp, r.sums.paper_ilp);
     repeat(s.issue, r.sums.issue);
     repeat(s.in_turn, r.sums.in_turn);
@@ -244,6 +286,8 @@ class Builder : public PathVisitor {
     return busy;
   }
 
+  static double slots_of(const MicroOp& op) { return 1.0 + op.further_slots; }
+
   void add(uint32_t pc, double probability) {
     const MicroOp& op = code_.image.ops[pc];
     const OpCounts& c = code_.counts[pc];
@@ -251,10 +295,11 @@ class Builder : public PathVisitor {
     const double n = probability / probability_;
     s.operations += n;
     s.walked += relative(probability);
+    if (in_growing_loop()) s.loop_walked += relative(probability);
     s.executed[pc] += n;
-    s.issue += n * p_.issue;
+    s.issue += n * slots_of(op) * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
-    turns_.add(p_.of(op.op_class).unit, n * std::max(p_.issue, busy_of(op, c)));
+    turns_.add(p_.of(op.op_class).unit, n * std::max(slots_of(op) * p_.issue, busy_of(op, c)));
     s.in_turn += turns_.time() - turned_;
     turned_ = turns_.time();
     const PaperParameters paper;
@@ -297,14 +342,20 @@ class Builder : public PathVisitor {
 
   /// When the last of its operands comes that is data of memory: with the slowest transaction of all loads
   /// that come at about the same time, whose data are waited for at once.
-  double in_flight(const MicroOp& op) const {
-    double ready = -1, issued = 0;
-    for_each_operand(op, [&](uint16_t id) {
-      if (!results_[id].from_memory) return;
-      ready = std::max(ready, results_[id].ready);
-      issued = std::max(issued, results_[id].issued);
-    });
-    if (ready < 0) return 0;
+  Ready in_flight(const MicroOp& op, uint32_t pc) const {
+    double ready = -1, issued = 0, issued_in_step = 0, ready_in_step = 0;
+    const auto wait_for = [&](const Result& r) {
+      if (!r.from_memory) return;
+      ready = std::max(ready, r.ready);
+      ready_in_step = std::max(ready_in_step, r.ready_in_step);
+      issued = std::max(issued, r.issued);
+      issued_in_step = std::max(issued_in_step, r.issued_in_step);
+    };
+    for_each_operand(op, [&](uint16_t id) { wait_for(results_[id]); });
+    for_each_barrier(op, pc,
+                     [&](const std::vector<Result>& results) { std::ranges::for_each(results, wait_for); });
+    if (is_limited(op) && loads_.size() >= p_.warp_loads) wait_for(loads_[loads_.size() - p_.warp_loads]);
+    if (ready < 0) return {0, 0};
     Served by{1, 1, 1};
     std::array<double, 16> loads{};  // by when they were issued
     size_t count = 0;
@@ -316,18 +367,42 @@ class Builder : public PathVisitor {
       by.all_l1 *= r.by.all_l1;
       by.none_memory *= r.by.none_memory;
     }
-    return std::max(ready, issued + levels_.latency(by));
+    const double latency = levels_.latency(by);
+    return {std::max(ready, issued + latency), std::max(ready_in_step, issued_in_step + latency)};
+  }
+  /// Of the loads that a warp may have only so many of on their way.
+  [[nodiscard]] bool is_limited(const MicroOp& op) const {
+    return p_.warp_loads != 0 && (op.op_class == OpClass::kLoadGlobal || op.op_class == OpClass::kLoadLocal);
+  }
+
+  /// Dependency barriers that the operation waits for: those of its control code, and that of a result of
+  /// another block of code which is still on its way.
+  template <class Fn>
+  void for_each_barrier(const MicroOp& op, uint32_t pc, Fn fn) const {
+    if (code_.codes.empty()) return;
+    uint32_t waits = code_.codes[pc].waits;
+    for_each_operand(op, [&](uint16_t id) {
+      const Result& r = results_[id];
+      if (r.from_memory && r.barrier != comp::ControlCode::kNoBarrier) waits |= 1U << r.barrier;
+    });
+    for (size_t b = 0; b < barriers_.size(); ++b)
+      if ((waits >> b & 1U) != 0) fn(barriers_[b]);
   }
 
   [[nodiscard]] double at_once_with(double ready) const { return ready + p_.memory_latency * kAtOnce; }
 
   /// A warp waits for all data that come at about the same time only once.
   void arrive(double ready) {
-    for (Result& r : results_)
-      if (r.from_memory && r.ready <= at_once_with(ready)) {
-        r.ready = std::min(r.ready, ready);
-        r.from_memory = false;
-      }
+    const auto arrived = [&](Result& r) {
+      if (!r.from_memory || r.ready > at_once_with(ready)) return;
+      r.ready = std::min(r.ready, ready);
+      r.ready_in_step = std::min(r.ready_in_step, in_step_.now);
+      r.from_memory = false;
+    };
+    std::ranges::for_each(results_, arrived);
+    std::ranges::for_each(loads_, arrived);
+    std::erase_if(loads_, [](const Result& r) { return !r.from_memory; });
+    for (std::vector<Result>& results : barriers_) std::ranges::for_each(results, arrived);
   }
 
   /// As the paper counts: a store to memory of what the segment computes is a segment of its own.
@@ -361,30 +436,54 @@ class Builder : public PathVisitor {
 
   void issue(const MicroOp& op, uint32_t pc, double probability) {
     const ClassCost& cost = p_.of(op.op_class);
-    double at = now_;
+    double at = now_, at_in_step = in_step_.now;
+    const auto wait_for = [&](const Result& r, double least) {
+      at = std::max(at, std::max(r.ready, r.issued + least));
+      at_in_step = std::max(at_in_step, std::max(r.ready_in_step, r.issued_in_step + least));
+    };
     for_each_operand(op, [&](uint16_t id) {
       const Result& r = results_[id];
-      at = std::max(at, r.from_memory ? r.ready : std::max(r.ready, r.issued + least_latency(op, id, r)));
+      wait_for(r, r.from_memory ? 0 : least_latency(op, id, r));
     });
-    const double busy = busy_of(op, code_.counts[pc]) * p_.copies[cost.unit];
+    for_each_barrier(op, pc, [&](const std::vector<Result>& results) {
+      for (const Result& r : results) wait_for(r, 0);
+    });
+    const double busy = busy_of(op, code_.counts[pc]);
     at = std::max(at, unit_free_[cost.unit]);
+    at_in_step = std::max(at_in_step, in_step_.unit_free[cost.unit]);
     const bool turns = op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier;
-    const double next = at + (turns ? cost.latency : p_.warp_issue);
+    const double next = at + (turns ? cost.latency : slots_of(op) * p_.warp_issue);
+    const double all_issued = slots_of(op) * std::max(p_.warp_issue, in_step_.warps * p_.issue);
+    const double next_in_step = at_in_step + std::max(all_issued, turns ? cost.latency : 0);
     const bool arithmetic = op.kind == OpKind::kAlu;
-    unit_free_[cost.unit] = at + busy;
-    now_ += relative(probability) * (next - now_);
+    unit_free_[cost.unit] = at + busy * p_.copies[cost.unit];
+    in_step_.unit_free[cost.unit] = at_in_step + busy * std::max(p_.copies[cost.unit], in_step_.warps);
+    const double passed = relative(probability) * (next - now_);
+    now_ += passed;
+    if (in_growing_loop()) segments_.back().loop_chain += passed;
+    in_step_.now += relative(probability) * (next_in_step - in_step_.now);
     if (op.kind == OpKind::kStore && is_long(op)) stored_ = at + p_.memory_latency;
     const bool memory = is_long(op) && op.kind != OpKind::kStore;
+    const uint8_t barrier = code_.codes.empty() ? comp::ControlCode::kNoBarrier : code_.codes[pc].sets;
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) {
       Result& r = results_[op.sb_writes[i]];
+      r.barrier = barrier;
       r.from_memory = memory;
       r.issued = at;
+      r.issued_in_step = at_in_step;
       r.arithmetic = arithmetic;
       r.unit = cost.unit;
       r.by = served_;
-      r.ready = at + (memory ? levels_.latency(served_) : cost.latency);
+      const double latency = memory ? levels_.latency(served_) : cost.latency;
+      r.ready = at + latency;
+      r.ready_in_step = at_in_step + latency;
       r.segment = segments_.size();
     }
+    if (is_limited(op) && op.num_sb_writes > 0) loads_.push_back(results_[op.sb_writes[0]]);
+    if (barrier == comp::ControlCode::kNoBarrier || op.num_sb_writes == 0) return;
+    // What has come holds nothing back.
+    std::erase_if(barriers_[barrier], [&](const Result& r) { return r.ready <= now_; });
+    barriers_[barrier].push_back(results_[op.sb_writes[0]]);
   }
 
   static constexpr double kAtOnce = 0.1;  ///< of the memory's latency
@@ -394,12 +493,22 @@ class Builder : public PathVisitor {
   const LoadLevels& levels_;
   double warps_;
   std::vector<Result> results_;
+  std::array<std::vector<Result>, 8> barriers_;  ///< what sets each of them
+  std::vector<Result> loads_;                    ///< on their way, where their number is limited
+  /// Of warps in step: all do an operation before the first does the next.
+  struct InStep {
+    double warps = 1;
+    double now = 0, began = 0;
+    std::vector<double> unit_free;
+  } in_step_;
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
   OwnReuse reuse_;
   Hits hits_;
+  std::map<uint64_t, double> own_hits_;  ///< of what the warp has loaded so many loads before
   std::vector<double> cold_;  ///< of each stage: share of the data new to a warp that no cache has either
+  double cold_by_data_ = 1;   ///< the same of loads whose addresses come of data
   double warm_hits_ = 0;      ///< of the rest, what the SM's cache has
   size_t visited_ = 0;        ///< loads that go through the SM's cache
   Served served_;             ///< of the operation
@@ -445,6 +554,17 @@ double Segment::compute() const {
   double most = issue;
   for (const double b : busy) most = std::max(most, b);
   return most;
+}
+
+void Segment::shorten(double to_chain, double to_wait) {
+  const double chains = chain > 0 ? to_chain / chain : 1;
+  const double waits = wait > 0 ? to_wait / wait : 1;
+  loop_chain *= chains;
+  step_chain *= chains;
+  loop_wait *= waits;
+  step_wait *= waits;
+  chain = to_chain;
+  wait = to_wait;
 }
 
 double Segment::latency() const { return wait + std::max(0.0, chain - compute()); }

@@ -32,15 +32,19 @@ struct Segment {
   double weight = 0;   ///< occurrences per warp
   double passes = 0;   ///< occurrences on the path of so many warps: what one of them executes, they wait for
   double operations = 0;
-  double walked = 0;                    ///< operations of a warp that executes all that is on the path
-  double paper_ilp = 0;                 ///< operations at the paper's throughput
-  std::vector<double> busy;             ///< of each unit of Parameters::units
-  Behind behind{};                      ///< the same of what no warp waits for when it issues
-  double issue = 0;                     ///< issue slots
-  double in_turn = 0;                   ///< of its units, of warps that are in step: see Turns
-  double asks = 0;                      ///< of chain: until its first access to memory
-  double chain = 0;                     ///< of a warp alone from its begin to the wait: issue and dependences
-  double wait = 0;                      ///< what is then left of the latency
+  double walked = 0;         ///< operations of a warp that executes all that is on the path
+  double paper_ilp = 0;      ///< operations at the paper's throughput
+  std::vector<double> busy;  ///< of each unit of Parameters::units
+  Behind behind{};           ///< the same of what no warp waits for when it issues
+  double issue = 0;          ///< issue slots
+  double in_turn = 0;        ///< of its units, of warps that are in step: see Turns
+  double asks = 0;           ///< of chain: until its first access to memory
+  double chain = 0;          ///< of a warp alone from its begin to the wait: issue and dependences
+  double wait = 0;           ///< what is then left of the latency
+  double loop_walked = 0, loop_chain = 0,
+         loop_wait = 0;  ///< of these, what longer warps do more often: in loops
+  // The same of a block's warps that are in step, operation by operation: from the first one's begin.
+  double step_chain = 0, step_wait = 0;
   double stored = -1;                   ///< of chain: until its last store or atomic; -1: there is none
   double requested = 0;                 ///< bytes of memory that threads ask for
   double read = 0, written = 0;         ///< bytes of memory transactions
@@ -49,6 +53,8 @@ struct Segment {
   bool global = false, shared = false;  ///< accesses memory; shared memory
   /// The unit or the issue slots that its operations keep longest.
   [[nodiscard]] double compute() const;
+  /// Gives it this chain and wait; what is in loops, and of warps in step, follows.
+  void shorten(double to_chain, double to_wait);
   /// What one warp alone waits: for results, and at its end for data.
   [[nodiscard]] double latency() const;
 };

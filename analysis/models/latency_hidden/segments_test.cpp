@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/models/latency_hidden/path.h"
 #include "analysis/models/latency_hidden/testing.h"
 
@@ -104,6 +106,94 @@ TEST(Segments, WhatFewWarpsDoCountsForWhatItIs) {
     return line >= 16 && line <= 19 ? 2.5 : line >= 13 && line <= 22 ? 0.5 : 1;
   });
   expect_all_counted(code, find_segments(code, test::c1060(), kMemory, 8));
+}
+
+std::string straight(const std::string& body) {
+  return R"(
+.version 1.4
+.target sm_13
+.entry k (.param .u32 p, .param .u32 q, .param .u32 r)
+{
+.reg .u32 %r<9>;
+.reg .f32 %f<9>;
+.reg .pred %p<3>;
+.shared .f32 s[64];
+ld.param.u32 %r1, [p];
+ld.param.u32 %r2, [q];
+ld.param.u32 %r3, [r];
+)" + body +
+         "exit;\n}\n";
+}
+
+/// The operation in front of which a warp waits for data for the first time.
+const isa::MicroOp& first_wait(const Code& code, const Parameters& p) {
+  const auto segments = find_segments(code, p, kMemory, 8);
+  const auto wait = std::ranges::find(segments, Wait::kData, &Segment::end);
+  return code.image.ops.at(wait == segments.end() ? code.image.ops.size() - 1 : wait->last);
+}
+
+TEST(Segments, AWarpHasOnlySoManyLoadsOnTheirWay) {
+  const Code code = test::code_of(straight("ld.global.f32 %f1, [%r1+0];\nld.global.f32 %f2, [%r2+0];\n"
+                                           "ld.global.f32 %f3, [%r3+0];\nadd.f32 %f4, %f1, %f2;\n"
+                                           "add.f32 %f4, %f4, %f3;\nst.global.f32 [%r1+0], %f4;\n"),
+                                  [](uint32_t) { return 1; });
+  Parameters p = test::c1060();
+  EXPECT_EQ(first_wait(code, p).op_class, isa::OpClass::kFp32);
+  p.warp_loads = 2;
+  EXPECT_EQ(first_wait(code, p).op_class, isa::OpClass::kLoadGlobal);
+}
+
+TEST(Segments, ResultsThatShareADependencyBarrierAreWaitedForTogether) {
+  Code code = test::code_of(straight("ld.global.f32 %f1, [%r1+0];\nld.shared.f32 %f2, [s+0];\n"
+                                     "add.f32 %f3, %f2, %f2;\nst.shared.f32 [s+4], %f3;\n"
+                                     "st.global.f32 [%r2+0], %f1;\n"),
+                            [](uint32_t) { return 1; });
+  EXPECT_EQ(first_wait(code, test::c1060()).op_class, isa::OpClass::kStoreGlobal);
+  code.codes.resize(code.image.ops.size());
+  for (size_t pc = 0; pc < code.image.ops.size(); ++pc) {
+    const isa::MicroOp& op = code.image.ops[pc];
+    if (op.op_class == isa::OpClass::kLoadGlobal || op.op_class == isa::OpClass::kLoadShared)
+      code.codes[pc].sets = 3;
+    if (op.op_class == isa::OpClass::kFp32) code.codes[pc].waits = 1U << 3;
+  }
+  EXPECT_EQ(first_wait(code, test::c1060()).op_class, isa::OpClass::kFp32);
+}
+
+TEST(Segments, WarpsInStepIssueOneAfterTheOtherAndWaitForEachLatency) {
+  Code code = test::code_of(kNested, [&](uint32_t line) {
+    return line >= 16 && line <= 19 ? 40 : line >= 13 && line <= 22 ? 10 : 1;
+  });
+  const auto round = [&](uint32_t warps) {
+    code.shape.warps_per_block = warps;
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    return segments[segments.size() - 4];
+  };
+  EXPECT_DOUBLE_EQ(round(1).step_chain, round(1).chain);
+  EXPECT_DOUBLE_EQ(round(1).step_wait, round(1).wait);
+  // Six warps of four cycles each are done with an operation when its result is there.
+  EXPECT_LE(round(4).step_chain, 1.2 * round(4).chain);
+  EXPECT_GE(round(16).step_chain, 16 * round(16).compute());
+}
+
+TEST(Path, ALoopThatCountsARemainderDoesNotGrow) {
+  const auto loop = [](const std::string& begin) {
+    return test::code_of(straight(begin + "mov.f32 %f1, 0f00000000;\nAGAIN:\nadd.f32 %f1, %f1, %f1;\n"
+                                          "add.u32 %r4, %r4, -1;\nsetp.ne.u32 %p1, %r4, 0;\n"
+                                          "@%p1 bra AGAIN;\nst.global.f32 [%r1+0], %f1;\n"),
+                         [](uint32_t line) { return line >= 14 && line <= 18 ? 2 : 1; });
+  };
+  const Code remainder = loop("and.b32 %r4, %r2, 3;\n"), all = loop("mov.u32 %r4, %r2;\n");
+  ASSERT_EQ(find_loops(remainder).size(), 1u);
+  EXPECT_TRUE(find_loops(remainder).front().bounded);
+  EXPECT_FALSE(find_loops(all).front().bounded);
+  const auto in_loops = [](const Code& code) {
+    double walked = 0;
+    for (const Segment& s : find_segments(code, test::c1060(), kMemory, 8))
+      walked += s.passes * s.loop_walked;
+    return walked;
+  };
+  EXPECT_DOUBLE_EQ(in_loops(remainder), 0);
+  EXPECT_DOUBLE_EQ(in_loops(all), 2 * 4);
 }
 
 TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
