@@ -104,8 +104,9 @@ function(gpusim_hot library)
   endif()
 endfunction()
 
-# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [SYSTEMC]): a GoogleTest binary, whose sources use SystemC or not; ctest
-# runs each test in a process of its own (SystemC elaborates once per process).
+# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [SYSTEMC] [SUITES]): a GoogleTest binary, whose sources use SystemC or not;
+# ctest runs each test in a process of its own (SystemC elaborates once per process). SUITES is for programs that simulate nothing
+# in their own process: ctest runs each suite in one, for hundreds of short tests take longer to start than to run.
 #
 # Where GPUSIM_UNITY is on, the sources of each folder are compiled as one, which takes a third of the time: names in their
 # anonymous namespaces differ. OWN_UNITS is for sources whose names cannot.
@@ -113,7 +114,7 @@ function(gpusim_test name)
   if(NOT GPUSIM_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "SYSTEMC;OWN_UNITS" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SYSTEMC;OWN_UNITS;SUITES" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:gpusim_own_test_folder>)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -135,7 +136,22 @@ function(gpusim_test name)
   if(GPUSIM_LTO)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
-  gtest_discover_tests(${name} PROPERTIES TIMEOUT 120)
+  if(ARG_SUITES)
+    gpusim_discover_suites(${name})
+  else()
+    gtest_discover_tests(${name} PROPERTIES TIMEOUT 120)
+  endif()
+endfunction()
+
+# gpusim_discover_suites(test): CTest's tests are the program's suites, as the program lists them when it has been built.
+function(gpusim_discover_suites name)
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DLIST=${list} -P ${PROJECT_SOURCE_DIR}/cmake/Suites.cmake)
+  file(CONFIGURE OUTPUT ${include} @ONLY CONTENT
+       "if(EXISTS \"@list@\")\n  include(\"@list@\")\nelse()\n  add_test(@name@_NOT_BUILT @name@_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
 # gpusim_fuzzer(name SOURCES a_fuzz.cpp DEPS lib ...): a libFuzzer binary, only with GPUSIM_FUZZ.

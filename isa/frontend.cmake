@@ -17,5 +17,5 @@ gpusim_unity(gpusim_isa_frontend)
 gpusim_test(isa_frontend_test
   SOURCES ${_isa}/ptx/parser/lexer_test.cpp ${_isa}/ptx/modifiers_test.cpp ${_isa}/ptx/parser/parser_test.cpp ${_isa}/ptx/parser/traps_test.cpp ${_isa}/ptx/linker_test.cpp
   ${_isa}/ptx/verifier/verifier_test.cpp ${_isa}/ptx/control_flow_test.cpp ${_isa}/ptx/occupancy_test.cpp ${_isa}/ptx/diagnostics_test.cpp ${_isa}/ptx/kernel_use_test.cpp ${_isa}/ptx/verifier/verdicts_test.cpp
-  DEPS gpusim_isa_frontend)
+  DEPS gpusim_isa_frontend SUITES)
 gpusim_fuzzer(ptx_fuzz SOURCES ${_isa}/fuzz/ptx_fuzz.cpp DEPS gpusim_isa_frontend)

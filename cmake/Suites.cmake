@@ -1,0 +1,11 @@
+# cmake -DPROGRAM=... -DLIST=... -P Suites.cmake: writes what CTest reads of a GoogleTest program, one test for each of its suites.
+execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+# A suite's line ends with a point, where no comment follows; its tests are indented.
+string(REGEX MATCHALL "\n[^ \n]+[.][ \n]" suites "\n${listed}")
+set(text "")
+foreach(suite IN LISTS suites)
+  string(REGEX REPLACE "^\n(.*)[.][ \n]$" "\\1" suite "${suite}")
+  string(APPEND text "add_test([=[${suite}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=])\n"
+                     "set_tests_properties([=[${suite}]=] PROPERTIES TIMEOUT 300)\n")
+endforeach()
+file(WRITE ${LIST} "${text}")
