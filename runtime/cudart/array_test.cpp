@@ -17,6 +17,8 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t
                                 cudaMemcpyKind);
 cudaError_t cudaMemcpyArrayToArray(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t, size_t, size_t,
                                    cudaMemcpyKind);
+cudaError_t cudaMemcpyToArray(cudaArray_t, size_t, size_t, const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyFromArray(void*, cudaArray_const_t, size_t, size_t, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpy2DFromArray(void*, size_t, cudaArray_const_t, size_t, size_t, size_t, size_t,
                                   cudaMemcpyKind);
 /// cudaMemcpy3DOperand
@@ -97,6 +99,32 @@ TEST_F(CudartArray, BytesGoFromArrayToArray) {
   EXPECT_EQ(back, zeros);
   EXPECT_NE(cudaMemcpyArrayToArray(to, 0, 2, from, 0, 0, 64, cudaMemcpyDeviceToDevice), 0)
       << "beyond its end";
+}
+
+TEST_F(CudartArray, BytesGoOnInTheNextRow) {
+  const cudaArray_t array = floats(4, 4), wide = floats(8, 3);
+  std::vector<float> values(16), back(16), some(10), zeros(24), all(24);
+  std::iota(values.begin(), values.end(), 1.0f);
+  const cudaMemcpyKind in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
+  ASSERT_EQ(cudaMemcpyToArray(array, 0, 0, values.data(), 64, in), 0);
+  // The end of row 0, two rows, the begin of row 3.
+  ASSERT_EQ(cudaMemcpyFromArray(some.data(), array, 12, 0, 40, out), 0);
+  EXPECT_EQ(some, (std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
+  ASSERT_EQ(cudaMemcpyToArray(array, 8, 1, values.data(), 16, in), 0);
+  ASSERT_EQ(cudaMemcpy2DFromArray(back.data(), 16, array, 0, 0, 16, 4, out), 0);
+  EXPECT_EQ(back, (std::vector<float>{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 11, 12, 13, 14, 15, 16}));
+  // Rows of another length.
+  ASSERT_EQ(cudaMemcpyToArray(wide, 0, 0, zeros.data(), 96, in), 0);
+  ASSERT_EQ(cudaMemcpyArrayToArray(wide, 20, 0, array, 4, 0, 60, cudaMemcpyDeviceToDevice), 0);
+  ASSERT_EQ(cudaMemcpyFromArray(all.data(), wide, 0, 0, 96, out), 0);
+  std::copy_n(back.begin() + 1, 15, zeros.begin() + 5);
+  EXPECT_EQ(all, zeros);
+  const int bad = static_cast<int>(Code::kInvalidValue);
+  EXPECT_EQ(cudaMemcpyToArray(array, 4, 0, values.data(), 64, in), bad) << "beyond its end";
+  EXPECT_EQ(cudaMemcpyFromArray(back.data(), array, 0, 4, 4, out), bad) << "no such row";
+  EXPECT_EQ(cudaMemcpyFromArray(back.data(), array, 0, 0, 4, in),
+            static_cast<int>(Code::kInvalidMemcpyDirection));
+  EXPECT_EQ(cudaMemcpyToArray(array, 0, 0, values.data(), 0, in), 0);
 }
 
 TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {
