@@ -52,6 +52,11 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned*, cud
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t*, const cudaResourceDesc*, const cudaTextureDesc*,
                                     const cudaResourceViewDesc*);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t);
+cudaError_t cudaDeviceGetAttribute(int*, int, int);
+cudaError_t cudaFree(void*);
+cudaError_t cudaMalloc(void**, size_t);
+cudaError_t cudaMallocPitch(void**, size_t*, size_t, size_t);
 cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc*, cudaTextureObject_t);
 }
 
@@ -223,6 +228,55 @@ TEST_F(CudartArray, ViewsShowPartsAndOtherFormats) {
   EXPECT_EQ(cudaGetTextureObjectResourceViewDesc(&back, object), 0);
   EXPECT_EQ(back.lastLayer, 0u) << "it has none";
   EXPECT_EQ(cudaFreeMipmappedArray(mipmapped), 0);
+}
+
+TEST_F(CudartArray, TexturesOfMemoryBeginAndGoOnAligned) {
+  constexpr int kTextureAlignment = 14, kPitchAlignment = 51, kMostPitch = 72, kLinear = 2, kPitch2d = 3;
+  int alignment = 0, pitch_alignment = 0, most_pitch = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&alignment, kTextureAlignment, 0), 0);
+  ASSERT_EQ(cudaDeviceGetAttribute(&pitch_alignment, kPitchAlignment, 0), 0);
+  ASSERT_EQ(cudaDeviceGetAttribute(&most_pitch, kMostPitch, 0), 0);
+  EXPECT_EQ(alignment, 512);
+  EXPECT_EQ(pitch_alignment, 32);
+  void *memory = nullptr, *rows = nullptr;
+  size_t pitch = 0;
+  ASSERT_EQ(cudaMalloc(&memory, 4096), 0);
+  ASSERT_EQ(cudaMallocPitch(&rows, &pitch, 100, 8), 0);
+  EXPECT_EQ(pitch % static_cast<size_t>(pitch_alignment), 0u);
+  const auto result = [&](const cudaResourceDesc& resource) {
+    cudaTextureObject_t texture = 0;
+    const cudaTextureDesc reads{};
+    const int code = cudaCreateTextureObject(&texture, &resource, &reads, nullptr);
+    EXPECT_EQ(cudaDestroyTextureObject(texture), 0);
+    return code;
+  };
+  const auto linear = [&](void* begin) {
+    cudaResourceDesc r{};
+    r.resType = kLinear;
+    r.res.linear = {begin, cudaCreateChannelDesc(32, 0, 0, 0, 2), 512};
+    return result(r);
+  };
+  const auto pitched = [&](void* begin, size_t row) {
+    cudaResourceDesc r{};
+    r.resType = kPitch2d;
+    r.res.pitch2D = {begin, cudaCreateChannelDesc(32, 0, 0, 0, 2), 8, 4, row};
+    return result(r);
+  };
+  const auto behind = [&](void* begin, int bytes) { return static_cast<std::byte*>(begin) + bytes; };
+  const int bad = static_cast<int>(Code::kInvalidValue);
+  EXPECT_EQ(linear(memory), 0);
+  EXPECT_EQ(linear(behind(memory, alignment)), 0);
+  EXPECT_EQ(linear(behind(memory, 4)), bad);
+  EXPECT_EQ(linear(nullptr), bad);
+  alignas(512) static std::byte own[512];
+  EXPECT_EQ(linear(own), bad) << "not the device's";
+  EXPECT_EQ(pitched(rows, pitch), 0);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(pitch_alignment)), 0);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(pitch_alignment) + 4), bad);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(most_pitch) + 32), bad);
+  EXPECT_EQ(pitched(behind(rows, 4), pitch), bad);
+  EXPECT_EQ(cudaFree(rows), 0);
+  EXPECT_EQ(cudaFree(memory), 0);
 }
 
 TEST_F(CudartArray, ABatchCopiesBetweenMemoryAndArrays) {
