@@ -17,6 +17,8 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void*, size_t
                                 cudaMemcpyKind);
 cudaError_t cudaMemcpyArrayToArray(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t, size_t, size_t,
                                    cudaMemcpyKind);
+cudaError_t cudaMemcpyToArray(cudaArray_t, size_t, size_t, const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyFromArray(void*, cudaArray_const_t, size_t, size_t, size_t, cudaMemcpyKind);
 cudaError_t cudaMemcpy2DFromArray(void*, size_t, cudaArray_const_t, size_t, size_t, size_t, size_t,
                                   cudaMemcpyKind);
 /// cudaMemcpy3DOperand
@@ -50,6 +52,11 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc*, cudaExtent*, unsigned*, cud
 cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t*, const cudaResourceDesc*, const cudaTextureDesc*,
                                     const cudaResourceViewDesc*);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t);
+cudaError_t cudaDeviceGetAttribute(int*, int, int);
+cudaError_t cudaFree(void*);
+cudaError_t cudaMalloc(void**, size_t);
+cudaError_t cudaMallocPitch(void**, size_t*, size_t, size_t);
 cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc*, cudaTextureObject_t);
 }
 
@@ -97,6 +104,32 @@ TEST_F(CudartArray, BytesGoFromArrayToArray) {
   EXPECT_EQ(back, zeros);
   EXPECT_NE(cudaMemcpyArrayToArray(to, 0, 2, from, 0, 0, 64, cudaMemcpyDeviceToDevice), 0)
       << "beyond its end";
+}
+
+TEST_F(CudartArray, BytesGoOnInTheNextRow) {
+  const cudaArray_t array = floats(4, 4), wide = floats(8, 3);
+  std::vector<float> values(16), back(16), some(10), zeros(24), all(24);
+  std::iota(values.begin(), values.end(), 1.0f);
+  const cudaMemcpyKind in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
+  ASSERT_EQ(cudaMemcpyToArray(array, 0, 0, values.data(), 64, in), 0);
+  // The end of row 0, two rows, the begin of row 3.
+  ASSERT_EQ(cudaMemcpyFromArray(some.data(), array, 12, 0, 40, out), 0);
+  EXPECT_EQ(some, (std::vector<float>{4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
+  ASSERT_EQ(cudaMemcpyToArray(array, 8, 1, values.data(), 16, in), 0);
+  ASSERT_EQ(cudaMemcpy2DFromArray(back.data(), 16, array, 0, 0, 16, 4, out), 0);
+  EXPECT_EQ(back, (std::vector<float>{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 11, 12, 13, 14, 15, 16}));
+  // Rows of another length.
+  ASSERT_EQ(cudaMemcpyToArray(wide, 0, 0, zeros.data(), 96, in), 0);
+  ASSERT_EQ(cudaMemcpyArrayToArray(wide, 20, 0, array, 4, 0, 60, cudaMemcpyDeviceToDevice), 0);
+  ASSERT_EQ(cudaMemcpyFromArray(all.data(), wide, 0, 0, 96, out), 0);
+  std::copy_n(back.begin() + 1, 15, zeros.begin() + 5);
+  EXPECT_EQ(all, zeros);
+  const int bad = static_cast<int>(Code::kInvalidValue);
+  EXPECT_EQ(cudaMemcpyToArray(array, 4, 0, values.data(), 64, in), bad) << "beyond its end";
+  EXPECT_EQ(cudaMemcpyFromArray(back.data(), array, 0, 4, 4, out), bad) << "no such row";
+  EXPECT_EQ(cudaMemcpyFromArray(back.data(), array, 0, 0, 4, in),
+            static_cast<int>(Code::kInvalidMemcpyDirection));
+  EXPECT_EQ(cudaMemcpyToArray(array, 0, 0, values.data(), 0, in), 0);
 }
 
 TEST_F(CudartArray, LevelsOfAMipmappedArrayAreArrays) {
@@ -195,6 +228,55 @@ TEST_F(CudartArray, ViewsShowPartsAndOtherFormats) {
   EXPECT_EQ(cudaGetTextureObjectResourceViewDesc(&back, object), 0);
   EXPECT_EQ(back.lastLayer, 0u) << "it has none";
   EXPECT_EQ(cudaFreeMipmappedArray(mipmapped), 0);
+}
+
+TEST_F(CudartArray, TexturesOfMemoryBeginAndGoOnAligned) {
+  constexpr int kTextureAlignment = 14, kPitchAlignment = 51, kMostPitch = 72, kLinear = 2, kPitch2d = 3;
+  int alignment = 0, pitch_alignment = 0, most_pitch = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&alignment, kTextureAlignment, 0), 0);
+  ASSERT_EQ(cudaDeviceGetAttribute(&pitch_alignment, kPitchAlignment, 0), 0);
+  ASSERT_EQ(cudaDeviceGetAttribute(&most_pitch, kMostPitch, 0), 0);
+  EXPECT_EQ(alignment, 512);
+  EXPECT_EQ(pitch_alignment, 32);
+  void *memory = nullptr, *rows = nullptr;
+  size_t pitch = 0;
+  ASSERT_EQ(cudaMalloc(&memory, 4096), 0);
+  ASSERT_EQ(cudaMallocPitch(&rows, &pitch, 100, 8), 0);
+  EXPECT_EQ(pitch % static_cast<size_t>(pitch_alignment), 0u);
+  const auto result = [&](const cudaResourceDesc& resource) {
+    cudaTextureObject_t texture = 0;
+    const cudaTextureDesc reads{};
+    const int code = cudaCreateTextureObject(&texture, &resource, &reads, nullptr);
+    EXPECT_EQ(cudaDestroyTextureObject(texture), 0);
+    return code;
+  };
+  const auto linear = [&](void* begin) {
+    cudaResourceDesc r{};
+    r.resType = kLinear;
+    r.res.linear = {begin, cudaCreateChannelDesc(32, 0, 0, 0, 2), 512};
+    return result(r);
+  };
+  const auto pitched = [&](void* begin, size_t row) {
+    cudaResourceDesc r{};
+    r.resType = kPitch2d;
+    r.res.pitch2D = {begin, cudaCreateChannelDesc(32, 0, 0, 0, 2), 8, 4, row};
+    return result(r);
+  };
+  const auto behind = [&](void* begin, int bytes) { return static_cast<std::byte*>(begin) + bytes; };
+  const int bad = static_cast<int>(Code::kInvalidValue);
+  EXPECT_EQ(linear(memory), 0);
+  EXPECT_EQ(linear(behind(memory, alignment)), 0);
+  EXPECT_EQ(linear(behind(memory, 4)), bad);
+  EXPECT_EQ(linear(nullptr), bad);
+  alignas(512) static std::byte own[512];
+  EXPECT_EQ(linear(own), bad) << "not the device's";
+  EXPECT_EQ(pitched(rows, pitch), 0);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(pitch_alignment)), 0);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(pitch_alignment) + 4), bad);
+  EXPECT_EQ(pitched(rows, static_cast<size_t>(most_pitch) + 32), bad);
+  EXPECT_EQ(pitched(behind(rows, 4), pitch), bad);
+  EXPECT_EQ(cudaFree(rows), 0);
+  EXPECT_EQ(cudaFree(memory), 0);
 }
 
 TEST_F(CudartArray, ABatchCopiesBetweenMemoryAndArrays) {

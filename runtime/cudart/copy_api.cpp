@@ -35,36 +35,81 @@ std::byte* place(const Array& a, size_t x_bytes, size_t y, size_t width, size_t 
   return a.data + y * a.pitch + x_bytes;
 }
 
-/// As many whole rows as `count` bytes are, from or to linear memory.
-void array_rows(const Array& a, size_t x_bytes, size_t count, size_t& width, size_t& height) {
-  const size_t row = a.row_bytes();
-  if (x_bytes + count <= row) {
-    width = count, height = 1;
-    return;
+/// One end of a copy of `count` bytes that fills the rows of an array one after another, from a byte of a row
+/// on. Linear memory is one row without an end.
+class Bytes {
+ public:
+  explicit Bytes(const void* memory) : at_(static_cast<std::byte*>(const_cast<void*>(memory))) {}
+  Bytes(const Array& a, size_t x, size_t y, size_t count)
+      : at_(a.data + y * a.pitch + x), row_(a.row_bytes()) {
+    require(x < row_ && y < a.height() && count <= row_ * (a.height() - y) - x);
+    x_ = x, pitch_ = a.pitch;
   }
-  require(x_bytes == 0 && count % row == 0);
-  width = row, height = count / row;
+  [[nodiscard]] std::byte* at() const { return at_; }
+  [[nodiscard]] size_t left_of_row() const { return row_ - x_; }
+  [[nodiscard]] bool begins_row() const { return x_ == 0; }
+  [[nodiscard]] bool linear() const { return pitch_ == 0; }
+  [[nodiscard]] size_t row() const { return row_; }
+  /// From row to row; in linear memory that which the other end fills.
+  [[nodiscard]] size_t pitch(size_t width) const { return linear() ? width : pitch_; }
+  void advance(size_t bytes) {
+    if (linear()) {
+      at_ += bytes;
+      return;
+    }
+    const size_t rows = (x_ + bytes) / row_, x = (x_ + bytes) % row_;
+    at_ = at_ - x_ + rows * pitch_ + x;
+    x_ = x;
+  }
+
+ private:
+  std::byte* at_;
+  size_t row_ = SIZE_MAX, pitch_ = 0, x_ = 0;
+};
+
+/// The rectangles that `count` bytes are: what is left of a row, whole rows, the begin of a row.
+std::vector<Copy> bytes_copy(Device& device, Bytes to, Bytes from, size_t count, cudaMemcpyKind kind) {
+  std::vector<Copy> copies;
+  while (count != 0) {
+    const Bytes& rows = to.linear() ? from : to;
+    const bool whole = to.begins_row() && from.begins_row() && count >= rows.row() &&
+                       (to.linear() || from.linear() || to.row() == from.row());
+    const size_t width = whole ? rows.row() : std::min({count, to.left_of_row(), from.left_of_row()});
+    const size_t height = whole ? count / width : 1;
+    copies.push_back(
+        rows_copy(device, to.at(), to.pitch(width), from.at(), from.pitch(width), width, height, kind));
+    to.advance(width * height), from.advance(width * height);
+    count -= width * height;
+  }
+  return copies;
+}
+
+void submit(Device& device, Copy copy, Stream& stream, bool wait) {
+  submit_copy(device, std::move(copy), stream, wait);
+}
+/// Only the last is waited for: they are in one stream.
+void submit(Device& device, std::vector<Copy> copies, Stream& stream, bool wait) {
+  for (Copy& copy : copies) submit_copy(device, std::move(copy), stream, wait && &copy == &copies.back());
 }
 
 }  // namespace
 
 // Each function comes in up to four forms: it waits or not, and a null stream is the legacy default stream
 // or, for programs compiled with --default-stream per-thread (_ptds, _ptsz), the thread's.
-#define GPUSIM_COPY(name, parameters, make)                                                        \
-  GPUSIM_EXPORT cudaError_t name parameters {                                                      \
-    return call([&](Device& device) { submit_copy(device, make, device.legacy_stream(), true); }); \
-  }                                                                                                \
-  GPUSIM_EXPORT cudaError_t name##_ptds parameters {                                               \
-    return call([&](Device& device) { submit_copy(device, make, device.thread_stream(), true); }); \
+#define GPUSIM_COPY(name, parameters, make)                                                   \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                 \
+    return call([&](Device& device) { submit(device, make, device.legacy_stream(), true); }); \
+  }                                                                                           \
+  GPUSIM_EXPORT cudaError_t name##_ptds parameters {                                          \
+    return call([&](Device& device) { submit(device, make, device.thread_stream(), true); }); \
   }
-#define GPUSIM_COPY_ASYNC(name, parameters, make)                                                      \
-  GPUSIM_EXPORT cudaError_t name parameters {                                                          \
-    return call([&](Device& device) { submit_copy(device, make, stream_of(device, stream), false); }); \
-  }                                                                                                    \
-  GPUSIM_EXPORT cudaError_t name##_ptsz parameters {                                                   \
-    return call([&](Device& device) {                                                                  \
-      submit_copy(device, make, stream_of(device, stream, Default::kThread), false);                   \
-    });                                                                                                \
+#define GPUSIM_COPY_ASYNC(name, parameters, make)                                                           \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                               \
+    return call([&](Device& device) { submit(device, make, stream_of(device, stream), false); });           \
+  }                                                                                                         \
+  GPUSIM_EXPORT cudaError_t name##_ptsz parameters {                                                        \
+    return call(                                                                                            \
+        [&](Device& device) { submit(device, make, stream_of(device, stream, Default::kThread), false); }); \
   }
 
 GPUSIM_COPY(cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
@@ -118,23 +163,21 @@ Copy array_to_array(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cu
   return rows_copy(device, place(t, to_x, to_y, width, height), t.pitch,
                    place(f, from_x, from_y, width, height), f.pitch, width, height, kind);
 }
-Copy bytes_to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes,
-                    cudaMemcpyKind kind) {
-  size_t width = 0, height = 0;
-  array_rows(array_of(device, array), x, bytes, width, height);
-  return to_array(device, array, x, y, from, width, width, height, kind);
+std::vector<Copy> bytes_to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from,
+                                 size_t bytes, cudaMemcpyKind kind) {
+  require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return bytes_copy(device, Bytes(array_of(device, array), x, y, bytes), Bytes(from), bytes, kind);
 }
-Copy bytes_from_array(Device& device, void* to, cudaArray_const_t array, size_t x, size_t y, size_t bytes,
-                      cudaMemcpyKind kind) {
-  size_t width = 0, height = 0;
-  array_rows(array_of(device, array), x, bytes, width, height);
-  return from_array(device, to, width, array, x, y, width, height, kind);
+std::vector<Copy> bytes_from_array(Device& device, void* to, cudaArray_const_t array, size_t x, size_t y,
+                                   size_t bytes, cudaMemcpyKind kind) {
+  require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return bytes_copy(device, Bytes(to), Bytes(array_of(device, array), x, y, bytes), bytes, kind);
 }
-Copy bytes_between_arrays(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
-                          size_t from_x, size_t from_y, size_t bytes, cudaMemcpyKind kind) {
-  size_t width = 0, height = 0;
-  array_rows(array_of(device, from), from_x, bytes, width, height);
-  return array_to_array(device, to, to_x, to_y, from, from_x, from_y, width, height, kind);
+std::vector<Copy> bytes_between_arrays(Device& device, cudaArray_t to, size_t to_x, size_t to_y,
+                                       cudaArray_const_t from, size_t from_x, size_t from_y, size_t bytes,
+                                       cudaMemcpyKind kind) {
+  return bytes_copy(device, Bytes(array_of(device, to), to_x, to_y, bytes),
+                    Bytes(array_of(device, from), from_x, from_y, bytes), bytes, kind);
 }
 }  // namespace
 

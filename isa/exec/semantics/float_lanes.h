@@ -17,7 +17,7 @@ GPUSIM_INLINE float f32_from(u32 v) { return __builtin_bit_cast(float, v); }
 GPUSIM_INLINE double f64_from(u64 v) { return __builtin_bit_cast(double, v); }
 
 inline constexpr u32 kNan32 = 0x7fffffffu;
-inline constexpr u64 kNan64 = 0xfff8000000000000u;
+inline constexpr u64 kNan64 = 0xfff8000000000000u, kQuiet64 = 0x0008000000000000u;
 inline constexpr u32 kInf32 = 0x7f800000u;
 
 /// NaN results are one fixed pattern: x86 would hand through a payload that depends on operand order.

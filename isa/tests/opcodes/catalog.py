@@ -18,6 +18,7 @@ def describe_all(receive):
     generate_integer.integers()
     generate_integer.bit_operations()
     generate_float.floats()
+    generate_float.nans()
     generate_float.approximations()
     generate_float.comparisons()
     generate_float.conversions()

@@ -96,11 +96,20 @@ def mask(t, v):
     return v & ((1 << bits_of(t)) - 1)
 
 
+def nan_of(t, *operands):
+    """The NaN that arithmetic gives: of f64 the first operand that is one, made quiet; else one for all results."""
+    if t == "f64":
+        for raw in operands:
+            if decode(t, raw).kind == "nan":
+                return raw | 1 << 51
+    return NAN[t]
+
+
 # --- exact float operations on raw bits ---
 def add_raw(t, a, b, mode):
     x, y = decode(t, a), decode(t, b)
     if x.kind == "nan" or y.kind == "nan" or (x.kind == y.kind == "inf" and x.sign != y.sign):
-        return NAN[t]
+        return nan_of(t, b, a)
     if x.kind == "inf":
         return a
     if y.kind == "inf":
@@ -108,6 +117,13 @@ def add_raw(t, a, b, mode):
     s = x.value + y.value
     zero = x.sign if x.sign == y.sign else (1 if mode == "rm" else 0)
     return encode(t, s, mode, zero)
+
+
+def sub_raw(t, a, b, mode):
+    """A NaN keeps its sign."""
+    if decode(t, b).kind == "nan":
+        return nan_of(t, b)
+    return add_raw(t, a, b ^ 1 << (bits_of(t) - 1), mode)
 
 
 def mul_value(x, y):
@@ -123,13 +139,13 @@ def mul_value(x, y):
 
 def mul_raw(t, a, b, mode):
     p = mul_value(decode(t, a), decode(t, b))
-    return NAN[t] if p.kind == "nan" else inf(t, p.sign) if p.kind == "inf" else encode(t, p.value, mode, p.sign)
+    return nan_of(t, b, a) if p.kind == "nan" else inf(t, p.sign) if p.kind == "inf" else encode(t, p.value, mode, p.sign)
 
 
 def fma_raw(t, a, b, c, mode):
     p, z = mul_value(decode(t, a), decode(t, b)), decode(t, c)
     if p.kind == "nan" or z.kind == "nan" or (p.kind == z.kind == "inf" and p.sign != z.sign):
-        return NAN[t]
+        return nan_of(t, b, c, a)
     if p.kind == "inf":
         return inf(t, p.sign)
     if z.kind == "inf":
@@ -142,7 +158,7 @@ def div_raw(t, a, b, mode):
     x, y = decode(t, a), decode(t, b)
     sign = x.sign ^ y.sign
     if x.kind == "nan" or y.kind == "nan" or (x.kind == y.kind == "inf"):
-        return NAN[t]
+        return nan_of(t, a, b)
     if y.kind == "inf":
         return encode(t, Fraction(0), mode, sign)
     if x.kind == "inf":
@@ -155,7 +171,7 @@ def div_raw(t, a, b, mode):
 def sqrt_raw(t, a, mode):
     x = decode(t, a)
     if x.kind == "nan" or (x.sign and not (x.kind == "num" and x.value == 0)):
-        return NAN[t]
+        return nan_of(t, a)
     if x.kind == "inf" or x.value == 0:
         return a
     # An integer square root with 200 spare bits, plus a sticky bit, rounds like the real one.
@@ -188,7 +204,7 @@ def legacy_mad(a, b, c):
 def minmax_raw(t, a, b, want_max):
     x, y = decode(t, a), decode(t, b)
     if x.kind == "nan":
-        return NAN[t] if y.kind == "nan" else b
+        return nan_of(t, b) if y.kind == "nan" else b
     if y.kind == "nan":
         return a
     key = lambda v: ((-math.inf if v.sign else math.inf) if v.kind == "inf" else v.value, -v.sign)

@@ -1,10 +1,11 @@
 """f32 and f64: arithmetic, approximations, comparisons, conversions."""
+import itertools
 import math
 import struct
 from fractions import Fraction
 
 from formats import (NAN, add_raw, bits_of, decode, decode_int, div_raw, encode, flush, fma_raw, inf, legacy_mad, mask, minmax_raw,
-                     mul_raw, round_int, saturate, sqrt_raw, to_signed)
+                     mul_raw, round_int, saturate, sqrt_raw, sub_raw, to_signed)
 from vectors import operands, values, write
 
 
@@ -16,7 +17,7 @@ def floats():
                 dots = "".join("." + x for x in [mode, ftz, t] if x)
                 write(f"add{dots}", [t, t], t, lambda a, b: F(add_raw(t, F(a), F(b), m)))
                 if mode in ("", "rz"):
-                    write(f"sub{dots}", [t, t], t, lambda a, b: F(add_raw(t, F(a), F(b) ^ 1 << (bits_of(t) - 1), m)))
+                    write(f"sub{dots}", [t, t], t, lambda a, b: F(sub_raw(t, F(a), F(b), m)))
                 write(f"mul{dots}", [t, t], t, lambda a, b: F(mul_raw(t, F(a), F(b), m)))
                 if not mode:
                     continue
@@ -45,6 +46,25 @@ def floats():
                    "number": lambda x, r: x.kind != "nan", "notanumber": lambda x, r: x.kind == "nan"}
     for name, f in exact_tests.items():
         write(f"testp.{name}.f32", ["f32"], "pred", lambda a: int(f(decode("f32", a), a)))
+
+
+def nans():
+    """f64: which operand's NaN a result is, quiet and signalling ones."""
+    pool = [0x7FF8000000000001, 0xFFF0000000012345, 0x7FF4000000000777, 0xFFFFFFFFFFFFFFFF, 0x3FF8000000000000, 0x7FF0000000000000]
+    div, add, sub = (lambda m: lambda a, b: div_raw("f64", a, b, m)), (lambda m: lambda a, b: add_raw("f64", a, b, m)), (
+        lambda m: lambda a, b: sub_raw("f64", a, b, m))
+    mul, fma = (lambda m: lambda a, b: mul_raw("f64", a, b, m)), (lambda m: lambda a, b, c: fma_raw("f64", a, b, c, m))
+    rcp, sqrt = (lambda m: lambda a: div_raw("f64", encode("f64", Fraction(1)), a, m)), (lambda m: lambda a: sqrt_raw("f64", a, m))
+    for op, count, fn in [("add", 2, add), ("sub", 2, sub), ("mul", 2, mul), ("div", 2, div), ("fma", 3, fma), ("rcp", 1, rcp),
+                          ("sqrt", 1, sqrt)]:
+        for mode in ["rn", "rz"]:
+            rows = list(itertools.product(pool if count < 3 else pool[1:4] + pool[5:], repeat=count))
+            form = f"{op}.{mode}.f64"
+            sources = ", ".join(f"%s{i}" for i in range(count))
+            write(f"{form}.nans", ["f64"] * count, "f64", fn(mode), rows=rows, statement=f"{form} %d, {sources};")
+    for op in ["min", "max"]:
+        write(f"{op}.f64.nans", ["f64", "f64"], "f64", lambda a, b: minmax_raw("f64", a, b, op == "max"),
+              rows=list(itertools.product(pool, repeat=2)), statement=f"{op}.f64 %d, %s0, %s1;")
 
 
 def as_double(raw):

@@ -1,0 +1,118 @@
+// What a capture refuses at its begin, at its end, and of events.
+#include <gtest/gtest.h>
+
+#include "runtime/cudart/test_program.h"
+
+extern "C" {
+cudaError_t cudaStreamBeginCapture(cudaStream_t, int);
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
+cudaError_t cudaStreamIsCapturing(cudaStream_t, int*);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
+cudaError_t cudaGraphDestroy(cudaGraph_t);
+}
+
+namespace gpusim::runtime::test_program {
+namespace {
+
+constexpr int kRelaxed = 2;
+
+class CudartCapture : public Cudart {
+ protected:
+  void SetUp() override {
+    Cudart::SetUp();
+    constexpr unsigned kNonBlocking = 1;
+    for (cudaStream_t* stream : {&first_, &second_})
+      ASSERT_EQ(cudaStreamCreateWithFlags(stream, kNonBlocking), 0);
+    for (cudaEvent_t* event : {&forked_, &joined_}) ASSERT_EQ(cudaEventCreate(event), 0);
+  }
+  void TearDown() override {
+    for (cudaStream_t stream : {first_, second_}) EXPECT_EQ(cudaStreamDestroy(stream), 0);
+    for (cudaEvent_t event : {forked_, joined_}) EXPECT_EQ(cudaEventDestroy(event), 0);
+  }
+  /// The second stream becomes part of the first one's capture.
+  void fork() const {
+    ASSERT_EQ(cudaStreamBeginCapture(first_, kRelaxed), 0);
+    ASSERT_EQ(cudaEventRecord(forked_, first_), 0);
+    ASSERT_EQ(cudaStreamWaitEvent(second_, forked_, 0), 0);
+  }
+  void expect_end(cudaStream_t stream, Code code) const {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), error(code));
+    EXPECT_EQ(graph, nullptr);
+  }
+  void expect_graph(cudaStream_t stream) const {
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+    EXPECT_EQ(cudaGraphDestroy(graph), 0);
+  }
+
+  cudaStream_t first_ = nullptr, second_ = nullptr;
+  cudaEvent_t forked_ = nullptr, joined_ = nullptr;
+};
+
+TEST_F(CudartCapture, BeginsOnceAndNotInTheLegacyStream) {
+  const auto legacy = reinterpret_cast<cudaStream_t>(1);
+  for (cudaStream_t stream : {cudaStream_t{}, legacy})
+    EXPECT_EQ(cudaStreamBeginCapture(stream, kRelaxed), error(Code::kStreamCaptureUnsupported));
+  EXPECT_EQ(cudaStreamBeginCapture(first_, -1), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaStreamBeginCapture(first_, 3), error(Code::kInvalidValue));
+  ASSERT_EQ(cudaStreamBeginCapture(first_, kRelaxed), 0);
+  EXPECT_EQ(cudaStreamBeginCapture(first_, kRelaxed), error(Code::kIllegalState));
+  int status = -1;
+  EXPECT_EQ(cudaStreamIsCapturing(first_, &status), 0);
+  EXPECT_EQ(status, 1) << "it goes on";
+  expect_graph(first_);
+}
+
+TEST_F(CudartCapture, EndsWhereItBegan) {
+  expect_end(first_, Code::kIllegalState);
+  fork();
+  EXPECT_EQ(cudaStreamEndCapture(first_, nullptr), error(Code::kInvalidValue));
+  expect_end(second_, Code::kStreamCaptureUnmatched);
+  ASSERT_EQ(cudaEventRecord(joined_, second_), 0);
+  ASSERT_EQ(cudaStreamWaitEvent(first_, joined_, 0), 0);
+  expect_graph(first_);
+}
+
+TEST_F(CudartCapture, WhatWasForkedMustJoin) {
+  fork();
+  float* const y = device_floats({1});
+  ASSERT_EQ(scale(y, 2, 1, second_), 0);
+  expect_end(first_, Code::kStreamCaptureUnjoined);
+  int status = -1;
+  EXPECT_EQ(cudaStreamIsCapturing(second_, &status), 0);
+  EXPECT_EQ(status, 0) << "all streams leave the capture";
+  EXPECT_EQ(scale(y, 2, 1, second_), 0);
+  EXPECT_EQ(cudaStreamSynchronize(second_), 0);
+}
+
+TEST_F(CudartCapture, TwoCapturesDoNotMix) {
+  ASSERT_EQ(cudaStreamBeginCapture(first_, kRelaxed), 0);
+  ASSERT_EQ(cudaStreamBeginCapture(second_, kRelaxed), 0);
+  ASSERT_EQ(cudaEventRecord(forked_, first_), 0);
+  EXPECT_EQ(cudaStreamWaitEvent(second_, forked_, 0), error(Code::kStreamCaptureMerge));
+  expect_end(second_, Code::kStreamCaptureInvalidated);
+  int status = -1;
+  EXPECT_EQ(cudaStreamIsCapturing(first_, &status), 0);
+  EXPECT_EQ(status, 1) << "nothing was asked of its stream";
+  expect_graph(first_);
+}
+
+TEST_F(CudartCapture, ItsEventsHaveNoTime) {
+  ASSERT_EQ(cudaEventRecord(joined_, second_), 0);
+  ASSERT_EQ(cudaStreamBeginCapture(first_, kRelaxed), 0);
+  ASSERT_EQ(cudaEventRecord(forked_, first_), 0);
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, joined_, forked_), error(Code::kCapturedEvent));
+  EXPECT_EQ(cudaEventQuery(forked_), error(Code::kCapturedEvent));
+  expect_end(first_, Code::kStreamCaptureInvalidated);
+  constexpr unsigned kExternal = 1;
+  EXPECT_EQ(cudaEventRecordWithFlags(forked_, first_, kExternal), error(Code::kIllegalState))
+      << "only in a capture";
+}
+
+}  // namespace
+}  // namespace gpusim::runtime::test_program

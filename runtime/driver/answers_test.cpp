@@ -1,0 +1,164 @@
+// What the driver library answers about functions that programs ask for by name, and about pointers.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "runtime/cudart/abi.h"
+#include "runtime/device/error.h"
+
+extern "C" {
+using CUdeviceptr = unsigned long long;
+int cuInit(unsigned);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
+int cuGetProcAddress(const char*, void**, int, unsigned long long);
+int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
+int cuMemAlloc_v2(CUdeviceptr*, size_t);
+int cuMemAllocManaged(CUdeviceptr*, size_t, unsigned);
+int cuMemHostAlloc(void**, size_t, unsigned);
+int cuMemHostRegister_v2(void*, size_t, unsigned);
+int cuMemHostUnregister(void*);
+int cuMemFreeHost(void*);
+int cuMemFree_v2(CUdeviceptr);
+int cuPointerGetAttribute(void*, int, CUdeviceptr);
+int cuPointerGetAttributes(unsigned, const int*, void**, CUdeviceptr);
+int cuPointerSetAttribute(const void*, int, CUdeviceptr);
+}
+
+namespace gpusim::runtime {
+namespace {
+
+// CUpointer_attribute
+constexpr int kContext = 1, kMemoryType = 2, kDevicePointer = 3, kHostPointer = 4, kSynchronizes = 6,
+              kManaged = 8, kOrdinal = 9, kRangeStart = 11, kRangeSize = 12, kMapped = 13, kUnknown = 99;
+constexpr unsigned kHost = 1, kDevice = 2;  // CUmemorytype
+
+class DriverAnswers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+    setenv("GPUSIM_QUIET", "1", 1);
+    setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    ASSERT_EQ(cuInit(0), 0);
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary_, 0), 0);
+    ASSERT_EQ(cuCtxSetCurrent(primary_), 0);
+  }
+  template <class T>
+  static T told(int attribute, CUdeviceptr address) {
+    T value{};
+    EXPECT_EQ(cuPointerGetAttribute(&value, attribute, address), 0) << attribute;
+    return value;
+  }
+  static int error(Code code) { return static_cast<int>(code); }
+  static CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
+  void* primary_ = nullptr;
+};
+
+TEST_F(DriverAnswers, AFunctionIsFoundUnknownOrTooNew) {
+  constexpr int kFound = 0, kNoSuchSymbol = 1, kVersionNotSufficient = 2;
+  void* function = &function;
+  int status = -1;
+  ASSERT_EQ(cuGetProcAddress_v2("cuInit", &function, 12000, 0, &status), 0);
+  EXPECT_EQ(status, kFound);
+  EXPECT_EQ(function, dlsym(RTLD_DEFAULT, "cuInit"));
+  // Unknown: good with a status, else an error; no function either way.
+  function = &function;
+  EXPECT_EQ(cuGetProcAddress_v2("cuNoSuchFunction", &function, 12000, 0, &status), 0);
+  EXPECT_EQ(status, kNoSuchSymbol);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(cuGetProcAddress_v2("cuNoSuchFunction", &function, 12000, 0, nullptr),
+            error(Code::kSymbolNotFound));
+  EXPECT_EQ(cuGetProcAddress("cuNoSuchFunction", &function, 12000, 0), error(Code::kSymbolNotFound));
+  // Functions are asked for without the suffix of a version.
+  EXPECT_EQ(cuGetProcAddress_v2("cuMemAlloc_v2", &function, 12000, 0, &status), 0);
+  EXPECT_EQ(status, kNoSuchSymbol);
+  // cuMemAllocAsync came with CUDA 11.2.
+  function = &function;
+  EXPECT_EQ(cuGetProcAddress_v2("cuMemAllocAsync", &function, 11010, 0, &status), 0);
+  EXPECT_EQ(status, kVersionNotSufficient);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(cuGetProcAddress_v2("cuMemAllocAsync", &function, 11010, 0, nullptr),
+            error(Code::kSymbolNotFound));
+  EXPECT_EQ(cuGetProcAddress_v2("cuMemAllocAsync", &function, 11020, 0, &status), 0);
+  EXPECT_EQ(status, kFound);
+}
+
+TEST_F(DriverAnswers, QuestionsForFunctionsAreChecked) {
+  const int bad = error(Code::kInvalidValue);
+  void* function = nullptr;
+  int status = 9;
+  EXPECT_EQ(cuGetProcAddress_v2(nullptr, &function, 12000, 0, &status), bad);
+  EXPECT_EQ(cuGetProcAddress_v2("cuInit", nullptr, 12000, 0, &status), bad);
+  EXPECT_EQ(cuGetProcAddress_v2("cuInit", &function, 99000, 0, &status), bad) << "newer than the driver";
+  EXPECT_EQ(cuGetProcAddress_v2("cuInit", &function, 12000, 4, &status), bad) << "no such flag";
+}
+
+TEST_F(DriverAnswers, PointersSayWhoseMemoryItIs) {
+  CUdeviceptr device = 0, managed = 0;
+  void* pinned = nullptr;
+  std::vector<uint32_t> registered(1024);
+  ASSERT_EQ(cuMemAlloc_v2(&device, 4096), 0);
+  ASSERT_EQ(cuMemAllocManaged(&managed, 4096, 1), 0);
+  ASSERT_EQ(cuMemHostAlloc(&pinned, 4096, 0), 0);
+  ASSERT_EQ(cuMemHostRegister_v2(registered.data(), 4096, 0), 0);
+  struct Expected {
+    CUdeviceptr start;
+    unsigned type, managed, synchronizes;
+  };
+  for (const Expected& e :
+       {Expected{device, kDevice, 0, 1}, Expected{managed, kDevice, 1, 1},
+        Expected{address(pinned), kHost, 0, 0}, Expected{address(registered.data()), kHost, 0, 0}}) {
+    const CUdeviceptr inside = e.start + 100;
+    EXPECT_EQ(told<void*>(kContext, inside), primary_);
+    EXPECT_EQ(told<unsigned>(kMemoryType, inside), e.type);
+    EXPECT_EQ(told<CUdeviceptr>(kDevicePointer, inside), inside);
+    EXPECT_EQ(told<unsigned>(kManaged, inside), e.managed);
+    EXPECT_EQ(told<unsigned>(kSynchronizes, inside), e.synchronizes);
+    EXPECT_EQ(told<int>(kOrdinal, inside), 0);
+    EXPECT_EQ(told<CUdeviceptr>(kRangeStart, inside), e.start);
+    EXPECT_EQ(told<size_t>(kRangeSize, inside), 4096u);
+    EXPECT_EQ(told<unsigned>(kMapped, inside), 1u);
+    CUdeviceptr host = 7;
+    const int result = cuPointerGetAttribute(&host, kHostPointer, inside);
+    const bool reachable = e.start != device;
+    EXPECT_EQ(result, reachable ? 0 : error(Code::kInvalidValue));
+    EXPECT_EQ(host, reachable ? inside : 7u);
+  }
+  ASSERT_EQ(cuMemHostUnregister(registered.data()), 0);
+  ASSERT_EQ(cuMemFreeHost(pinned), 0);
+  ASSERT_EQ(cuMemFree_v2(managed), 0);
+  ASSERT_EQ(cuMemFree_v2(device), 0);
+}
+
+TEST_F(DriverAnswers, OfForeignPointersOnlyAListIsAnswered) {
+  const int bad = error(Code::kInvalidValue);
+  int own = 0;
+  unsigned type = 9;
+  int ordinal = 9;
+  EXPECT_EQ(cuPointerGetAttribute(&type, kMemoryType, address(&own)), bad);
+  const int asked[] = {kMemoryType, kOrdinal};
+  void* values[] = {&type, &ordinal};
+  EXPECT_EQ(cuPointerGetAttributes(2, asked, values, address(&own)), 0);
+  EXPECT_EQ(type, 0u);
+  EXPECT_EQ(ordinal, -2);
+  CUdeviceptr device = 0;
+  ASSERT_EQ(cuMemAlloc_v2(&device, 64), 0);
+  EXPECT_EQ(cuPointerGetAttribute(&type, kUnknown, device), bad);
+  EXPECT_EQ(cuPointerGetAttribute(nullptr, kMemoryType, device), bad);
+  EXPECT_EQ(cuPointerGetAttributes(0, asked, values, device), bad);
+  EXPECT_EQ(cuPointerGetAttributes(2, nullptr, values, device), bad);
+  EXPECT_EQ(cuPointerGetAttributes(2, asked, nullptr, device), bad);
+  const unsigned on = 1;
+  EXPECT_EQ(cuPointerSetAttribute(&on, kSynchronizes, device), 0);
+  EXPECT_EQ(cuPointerSetAttribute(&on, kMemoryType, device), bad) << "only this one can be set";
+  EXPECT_EQ(cuPointerSetAttribute(&on, kSynchronizes, address(&own)), bad);
+  ASSERT_EQ(cuMemFree_v2(device), 0);
+  EXPECT_EQ(cuPointerGetAttribute(&type, kMemoryType, device), bad) << "freed";
+}
+
+}  // namespace
+}  // namespace gpusim::runtime
