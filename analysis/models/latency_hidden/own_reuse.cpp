@@ -297,7 +297,7 @@ class Walker : public PathVisitor {
     if (!computed && c.executed > 0)
       found.by_data += times_.back() * probability * fresh * c.transferred / c.executed;
     (before > arrived_ ? found.riding : found.reused) += weight * (1 - fresh);
-    if (before <= arrived_) found.reused_since[issued_ + 1 - before] += weight * (1 - fresh);
+    if (fresh < 1 && before <= arrived_) found.reused_since[issued_ + 1 - before] += weight * (1 - fresh);
   }
 
   /// Bytes to the nearest place that was loaded, at most a sector. Sectors begin anywhere: one in so many
