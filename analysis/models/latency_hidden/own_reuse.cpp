@@ -272,8 +272,10 @@ class Walker : public PathVisitor {
     Linear at = op.memory.has_base ? source(op, 0) : Linear{};
     at.constant += op.memory.offset;
     const Traits traits = traits_of(at);
-    const bool computed = (traits & kOfVaryingData) != kOfVaryingData;
     const bool alike = alike_in_lanes(traits);
+    // Data that all lanes have only moves what the lanes compute; where it is all that there is, as along a
+    // chain of pointers, nothing is known.
+    const bool computed = (traits & kOfData) == 0 || ((traits & kVaries) == 0 && !alike);
     const int64_t place = at.constant;
     at.constant = 0;
     uint64_t before = 0;

@@ -136,6 +136,11 @@ TEST(OwnReuse, DataThatAllLanesHaveKeepThemTogether) {
   EXPECT_DOUBLE_EQ(reuse.by_data, 0);
 }
 
+TEST(OwnReuse, NothingIsKnownOfAChainOfPointers) {
+  const OwnReuse reuse = own_reuse(loop("ld.global.u32 %r1, [%r1+0];\nadd.u32 %r2, %r2, %r1;"), kSector);
+  for (size_t i = 1; i < reuse.visits.size(); ++i) EXPECT_FALSE(reuse.visits[i].computed) << i;
+}
+
 TEST(OwnReuse, ReuseIsToldByHowManyLoadsLieBetween) {
   const OwnReuse reuse = own_reuse(loop("ld.global.f32 %f2, [%r1+0];\nadd.f32 %f1, %f1, %f2;\n"
                                         "ld.global.f32 %f3, [%r2+0];\nadd.f32 %f1, %f1, %f3;\n"
