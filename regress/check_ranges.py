@@ -17,7 +17,7 @@ MACHINE = "gtx470"
 PARTS: Sets = {
     "gpu.sms": "4", "gpu.sms_per_cluster": "2", "block_clusters.gpcs": "2", "gpu.memory": "1G", "gpu.concurrent_kernels": "4", "gpu.launch_queues": "4",
     "sm.max_blocks": "16", "sm.registers": "8192", "sm.register_alloc_unit": "256", "sm.max_registers_per_thread": "40",
-    "sm.register_banks": "2", "instruction.l1_size": "256", "l2.partitions": "4", "l2.size": "64K", "l2.ways": "16", "l2.merges": "16",
+    "sm.register_banks": "1", "instruction.l1_size": "256", "l2.partitions": "4", "l2.size": "64K", "l2.ways": "16", "l2.merges": "16",
     "l2.halves": "2", "texture.cache": "own", "texture.l1_size": "12K", "texture.l1_line": "128", "texture.l1_ways": "24",
     "tlb.l1_entries": "16", "tlb.l2_entries": "64", "interconnect.topology": "mesh", "dvfs.governor": "utilisation",
     "dvfs.dram_points": '""', "dram.group_interleave": "256", "dram.bank_groups": "4",
@@ -168,6 +168,7 @@ EFFECTS: dict[str, Effect] = {
     "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
     "scheduler.share_in_turn": Effect(program=OWN_LINES),
+    "sm.register_bank_reads": Effect(program="workloads/matmul/naive_8x8.ptx", options=("--param", "N=48")),
     "scheduler.guard_latency": Effect(values=("15",), sets=STALL_COUNTS, program="workloads/reduction/reduction.ptx"),
     "scheduler.memory_latency": Effect(values=("15",), sets=STALL_COUNTS),
     "scheduler.sfu_latency": Effect(values=("15",), sets=STALL_COUNTS),
