@@ -401,6 +401,18 @@ TEST_F(RulesTest, FullWarpsTakeHalfTheWorkOfHalfFullOnes) {
   EXPECT_THAT(gain(f, *p), DoubleNear(2, 0.1));
 }
 
+TEST_F(RulesTest, RegistersOfOneBankGoWithTheOperationsThatReadThem) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  kernel.counters["divergent_branch"] = kWarps;
+  operation("branch", "@%p1 bra $L1", 1, {{"active_lanes", 16}, {"divergent", 1}});
+  // Half as many operations for the same time of the pipe: each keeps it twice as long as its class does.
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 237, {{"active_lanes", 237 * 16}});
+  const Facts f = facts();
+  const auto p = divergence(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.units.at("pipe_fp32"), 47'500, 500);
+}
+
 TEST_F(RulesTest, LanesThatPredicatesLeaveIdleAreDivergenceToo) {
   unit("pipe_fp32", "scheduler", 320, 0.95);
   operation("int", "setp.eq.s32 %p1, %r1, 0", 1);

@@ -361,18 +361,22 @@ std::optional<Proposal> divergence(const Facts& f) {
   p.unit = "of 32";
   p.value = 32 * lanes / executed;
   p.after = f.estimator().recorded();
-  std::map<std::string, double> less;
+  // Shares of what the operations need by themselves: that their registers lie in one bank goes with them.
+  std::map<std::string, double> less, all;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     const double full = counted(pc)
                             ? std::min(1.0, f.count("active_lanes", pc) / 32 / std::max(1.0, f.executed(pc)))
                             : lanes / executed;
-    less[f.pipe_of(f.op_class(pc))] += (1 - full) * f.executed(pc) * f.pipe_cycles(f.op_class(pc));
-    less["issue"] += (1 - full) * f.count("slots_issued", pc);
+    const double cycles = f.executed(pc) * f.pipe_cycles(f.op_class(pc)), slots = f.count("slots_issued", pc);
+    less[f.pipe_of(f.op_class(pc))] += (1 - full) * cycles;
+    all[f.pipe_of(f.op_class(pc))] += cycles;
+    less["issue"] += (1 - full) * slots;
+    all["issue"] += slots;
     p.after.chain[pc] *= full;
   }
   const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc)) : 1;
   for (const auto& [unit, work] : less)
-    if (f.work(unit) > 0) p.after.scale(unit, (1 - work / f.work(unit)) * uneven);
+    if (all.at(unit) > 0) p.after.scale(unit, (1 - work / all.at(unit)) * uneven);
   return p;
 }
 
