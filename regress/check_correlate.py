@@ -192,15 +192,15 @@ TABLE_LIMITS = {
     ("h100_kernels", "fit"): 7.6,
     ("h100_kernels", "judge"): 13.5,
     ("h200_copy", "fit"): 7.1,
-    ("h200_sgemm", "fit"): 15.0,
+    ("h200_sgemm", "fit"): 14.1,
     ("h200_small_kernels", "fit"): 5.1,
     ("c1060_shoc", "fit"): 9.1,
     ("c1060_shoc", "judge"): 17.8,
     ("titanv_test1", "fit"): 5.5,
     ("titanv_test1", "judge"): 3.3,
-    ("v100_accelwattch", "fit"): 8.8,
+    ("v100_accelwattch", "fit"): 9.9,  # loads on their way no longer hold tensor operations up (docs/correlate.md)
     ("v100_accelwattch", "judge"): 17.3,
-    ("v100_how_to_optimize", "fit"): 6.6,
+    ("v100_how_to_optimize", "fit"): 6.7,
     ("v100_nvdvfs", "fit"): 10.7,
     ("v100_nvdvfs", "judge"): 13.3,
 }
