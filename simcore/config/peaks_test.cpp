@@ -21,7 +21,8 @@ TEST(Peaks, FollowFromTheConfiguration) {
   EXPECT_NEAR(peak("tesla_c1060", "FP64") * 1e-9, 77.8, 0.1);
   EXPECT_NEAR(peak("tesla_c1060", "DRAM") * 1e-9, 102.4, 0.1);
   EXPECT_NEAR(peak("tesla_v100", "FP32") * 1e-12, 5120 * 2 * 1.38e-3, 0.01);
-  EXPECT_NEAR(peak("tesla_v100", "FP16 matrices") * 1e-12, 113, 0.5);
+  // 113 on paper, of which loops reach 16 eighteenths.
+  EXPECT_NEAR(peak("tesla_v100", "FP16 matrices") * 1e-12, 113 * 16 / 18.0, 0.5);
   EXPECT_NEAR(peak("tesla_v100", "DRAM") * 1e-9, 898, 0.5);
   EXPECT_NEAR(peak("h200", "DRAM") * 1e-9, 4800, 1);
   // Of the data sheet at 1830 MHz.
