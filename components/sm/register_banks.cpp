@@ -106,14 +106,22 @@ class Code {
   std::map<uint32_t, uint32_t> loaded_;  ///< rows that hold parameters, and where those lie
 };
 
-/// How often each operation runs, by the loops around it.
+/// How often each operation runs, by the loops around it: eight times for each of up to four.
 std::vector<uint32_t> weights(const isa::KernelImage& image) {
-  constexpr uint32_t kTimes = 8, kMost = 4096;
-  std::vector<uint32_t> weight(image.ops.size(), 1);
+  constexpr int64_t kLoops = 4, kBits = 3;
+  std::vector<int64_t> change(image.ops.size() + 1, 0);  // of the number of loops, at the first operation
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const MicroOp& op = image.ops[pc];
     if (op.kind != isa::OpKind::kBranch || op.target > pc) continue;
-    for (size_t i = op.target; i <= pc; ++i) weight[i] = std::min(weight[i] * kTimes, kMost);
+    ++change[op.target];
+    --change[pc + 1];
+  }
+  std::vector<uint32_t> weight;
+  weight.reserve(image.ops.size());
+  int64_t loops = 0;
+  for (size_t pc = 0; pc < image.ops.size(); ++pc) {
+    loops += change[pc];
+    weight.push_back(1U << kBits * std::min(loops, kLoops));
   }
   return weight;
 }
