@@ -1,9 +1,9 @@
 // Conflicts at the banks of an SM's register file: a bank gives a limited number of 32-lane operands per
 // cycle, so an operation whose sources lie in one bank keeps its pipe for longer than a cycle. Two banks of
 // one operand a cycle give a multiply-add of three registers every other cycle at most (recalled:
-// Huerta et al., "Analyzing Modern NVIDIA GPU cores", 2025; loops of such multiply-adds take twice the cycles of those with
-// two on an H100, docs/correlate.md). The registers of an operation are fixed, so its delay is known before
-// the kernel starts.
+// Huerta et al., "Analyzing Modern NVIDIA GPU cores", 2025; loops of such multiply-adds take twice the cycles
+// of those with two on an H100, docs/correlate.md). The registers of an operation are fixed, so its delay is
+// known before the kernel starts.
 #pragma once
 #include <cstdint>
 #include <vector>
