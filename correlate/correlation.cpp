@@ -41,13 +41,13 @@ std::string other_launches(const HardwareRun& hardware, const SimulatedRun& simu
 }
 
 /// What of the simulation the method measures.
-double comparable(const SimulatedKernel& k, Method method, double launch_cycles) {
+double comparable(const SimulatedKernel& k, Method method, double empty_cycles) {
   if (method == Method::kClockBuffer) return k.clock_buffer;
-  return method == Method::kClock64 ? std::max(k.cycles - launch_cycles, 0.0) : k.cycles;
+  return method == Method::kClock64 ? std::max(k.cycles - empty_cycles, 0.0) : k.cycles;
 }
 
 void add_kernels(const HardwareRun& hardware, const SimulatedRun& simulated, const Row& common,
-                 double launch_cycles, std::vector<Row>& rows) {
+                 double empty_cycles, std::vector<Row>& rows) {
   const size_t first = rows.size();
   std::vector<double> spread;  // cycles
   for (size_t i = 0; i < hardware.kernels.size(); ++i) {
@@ -68,7 +68,7 @@ void add_kernels(const HardwareRun& hardware, const SimulatedRun& simulated, con
     if (!row->compared()) continue;
     if (row->method != method_name(h.method))
       row->why_not = "its launches were measured by different methods";
-    const double cycles = comparable(simulated.kernels[i], h.method, launch_cycles);
+    const double cycles = comparable(simulated.kernels[i], h.method, empty_cycles);
     if (cycles < 0) row->why_not = fmt::format("there is no buffer '{}' of u32 with its clock reads", h.name);
     row->simulated += cycles;
   }
@@ -139,7 +139,7 @@ Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>&
     if (h.whole)
       add_whole(h, s, std::move(row), file.machine.empty() ? file.core_hz : s.core_hz, c.rows);
     else
-      add_kernels(h, s, row, s.launch_cycles, c.rows);
+      add_kernels(h, s, row, s.empty_cycles, c.rows);
   }
   for (size_t i = 0, run = 0; i < c.rows.size(); ++i) {
     while (file.runs[run].name != c.rows[i].run) ++run;

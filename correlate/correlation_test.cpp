@@ -96,7 +96,7 @@ TEST(Correlation, MethodsMeasureDifferentThings) {
   file.runs = {run};
   SimulatedRun s;
   s.kernels = {simulated("a", 500, 70), simulated("b", 500), simulated("c", 500), simulated("d", 500)};
-  s.launch_cycles = 400;
+  s.empty_cycles = 400;
   const Correlation c = correlate(file, {s});
   EXPECT_EQ(c.rows[0].simulated, 70);
   EXPECT_EQ(c.rows[1].simulated, 100);

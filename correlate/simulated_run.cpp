@@ -106,9 +106,10 @@ std::string whole_members(const HardwareRun& run, const core::MachineConfig& mac
   for (const comp::KernelResult& k : kernels)
     if (longest == nullptr || k.cycles > longest->cycles) longest = &k;
   std::string out = fmt::format(
-      "\"core_hz\": {}, \"launch_cycles\": {}, \"gap_cycles\": {}, \"power\": {}, \"stall\": {}, "
+      "\"core_hz\": {}, \"empty_cycles\": {}, \"gap_cycles\": {}, \"power\": {}, \"stall\": {}, "
       "\"counters\": [",
-      1e3 * static_cast<double>(machine.clocks.core_khz), machine.gpu.launch_cycles,
+      1e3 * static_cast<double>(machine.clocks.core_khz),
+      machine.gpu.launch_cycles + machine.gpu.block_start_cycles,
       machine.host.launch_gap_ns * 1e-6 * static_cast<double>(machine.clocks.core_khz),
       average_power(run, kernels), core::json_quoted(longest != nullptr ? lost_to(*longest) : ""));
   for (size_t i = 0; i < run.counters.size(); ++i) {
@@ -195,7 +196,7 @@ SimulatedRun read_answer(const HardwareRun& hardware, const core::ChildAnswer& a
   const auto number = [&v](std::string_view name) { return v.find(name)->number.as_double(); };
   run.flops = number("flops");
   run.core_hz = number("core_hz");
-  run.launch_cycles = number("launch_cycles");
+  run.empty_cycles = number("empty_cycles");
   run.gap_cycles = number("gap_cycles");
   run.power_w = number("power");
   run.stall = v.find("stall")->text;

@@ -22,7 +22,7 @@ struct SimulatedRun {
   bool program_failed = false;  ///< it started, and the simulated program failed
   double flops = 0;             ///< the application's, as its launch file says
   double core_hz = 0;           ///< clock in which its cycles are counted
-  double launch_cycles = 0;     ///< of the machine: what a launch takes before its first block
+  double empty_cycles = 0;      ///< of the machine: a kernel of one block that does nothing
   double gap_cycles = 0;        ///< and what passes between a kernel and the next of its stream
   /// Average over its kernels' time, and over what was measured between them; 0: the machine has no energies.
   double power_w = 0;

@@ -84,27 +84,27 @@ def simulate(gpusim: Path, card: str, run: dict[str, Any], folder: Path) -> dict
     return json.loads(advised)
 
 
-def launch_cycles(gpusim: Path, card: str) -> float:
-    """What a launch takes on the machine that stands for the card."""
+def empty_cycles(gpusim: Path, card: str) -> float:
+    """What an empty kernel takes on the machine that stands for the card: the measured times are without it."""
     shown = subprocess.run([gpusim, "config", "show", measured(card)["machine"]], check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = re.search(r"(?m)^launch_cycles = (\d+)", shown)
-    if found is None:
-        sys.exit("advice_cards.py: the machine does not say what a launch takes")
-    return float(found[1])
+    found = re.findall(r"(?m)^(?:launch_cycles|block_start_cycles) = (\d+)", shown)
+    if len(found) != 2:
+        sys.exit("advice_cards.py: the machine does not say what an empty kernel takes")
+    return float(sum(map(int, found)))
 
 
 def row_of(gpusim: Path, card: str, pair: str, folder: Path) -> dict[str, str]:
     before, after = runs_of(card, pair)
-    launch = launch_cycles(gpusim, card)
+    empty = empty_cycles(gpusim, card)
     advised, other = (simulate(gpusim, card, run, folder) for run in (before, after))
     rule = advice.PAIRS[pair][3]
     gains = {a["rule"]: a["gain"] for a in reversed(advised["advice"])}
     named = advised["advice"][0]["rule"] if advised["advice"] else advice.NOTHING
     whole = advised["cycles"]
-    # A gain is one of the time with the launch. What rules do not name, they say gains nothing.
-    kernels = {name: (whole - launch) / (whole / gain - launch) for name, gain in gains.items()}
+    # A gain is one of the time with the start. What rules do not name, they say gains nothing.
+    kernels = {name: (whole - empty) / (whole / gain - empty) for name, gain in gains.items()}
     b, a = before["kernels"][0], after["kernels"][0]
-    simulated = [each["cycles"] - launch for each in (advised, other)]
+    simulated = [each["cycles"] - empty for each in (advised, other)]
     return {"card": card, "role": before["role"], "pair": pair, "rule": rule, "named": named, "first": f"{kernels.get(named, 1.0):.3f}",
             "card_before": f"{b['cycles']:.1f}", "card_after": f"{a['cycles']:.1f}", "simulated_before": f"{simulated[0]:.0f}",
             "simulated_after": f"{simulated[1]:.0f}", "card_gain": f"{b['cycles'] / a['cycles']:.3f}",
