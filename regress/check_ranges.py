@@ -203,6 +203,8 @@ EFFECTS: dict[str, Effect] = {
     "dram.reply_queue": Effect(sets=NO_L2 | {"gpu.sms": "16", "l2.partitions": "1", "interconnect.reply_flit": "1"}),
     "l2.atomic_float_cycles": Effect(program="regress/ranges/float_atomics.ptx"),
     "l2.sector": Effect(values=("64", "128")),
+    "tlb.look_ahead": Effect(sets={"tlb.page": "4096", "lsu.queue": "16"}), "tlb.table": Effect(values=("64K",)),
+    "tlb.table_latency": Effect(sets={"tlb.table": "64K"}),
     "tlb.l1_misses": Effect(sets={"tlb.page": "4096", "lsu.queue": "16"}), "tlb.l2_ways": Effect(values=("1", "64"), sets={"tlb.page": "4096"}),
     "tlb.l1_ways": Effect(values=("1", "16"), sets={"tlb.page": "4096"}), "tlb.l2_entries": Effect(sets={"tlb.page": "4096"}),
     "dram.banks": Effect(values=("4",)),

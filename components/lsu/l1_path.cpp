@@ -37,6 +37,7 @@ uint32_t L1Path<Tlb>::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                              const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
   QueueEntry& entry = enqueue(op, warp, pc, access, is_atomic, now);
   entry.cached = entry.kind == RequestKind::kRead && is_cached(op, entry.local);
+  tlb_.enter(entry.list);
   // Texels are gathered from quads, whose words need not lie as the lanes ask for them.
   const bool by_groups = by_groups_ && entry.cached && op.op_class != isa::OpClass::kTexture;
   entry.data_cycles = by_groups ? shared_access_cost(data_rules_, access, op.kind).steps : 0;

@@ -15,7 +15,9 @@ class UncachedPath final : public GlobalPath, public core::CreditTaker {
   void prepare() override;
   uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
                   bool is_atomic, uint64_t now) override {
-    return enqueue(op, warp, pc, access, is_atomic, now).record;
+    const QueueEntry& entry = enqueue(op, warp, pc, access, is_atomic, now);
+    tlb_.enter(entry.list);
+    return entry.record;
   }
   /// The SM wakes if the reply completes an access that is awaited or something waits for its tag.
   bool deliver(const MemoryReply& reply, core::Cycle visible) override;

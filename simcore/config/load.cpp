@@ -412,8 +412,9 @@ void keep_cycles(std::initializer_list<double*> times, int64_t before, int64_t a
 /// Of each clock, the latencies that its domain's stages make. dram.refi is not one: cells lose their charge
 /// at any clock.
 void keep_latencies(MachineConfig& m, int64_t core, int64_t interconnect, int64_t dram) {
-  keep_cycles({&m.constant.l2_latency_ns, &m.tlb.l2_latency_ns, &m.tlb.walk_latency_ns}, m.clocks.core_khz,
-              core);
+  keep_cycles(
+      {&m.constant.l2_latency_ns, &m.tlb.l2_latency_ns, &m.tlb.walk_latency_ns, &m.tlb.table_latency_ns},
+      m.clocks.core_khz, core);
   keep_cycles(
       {&m.interconnect.request_latency_ns, &m.interconnect.reply_latency_ns, &m.l2.latency_ns,
        &m.l2.hit_latency_ns, &m.l2.far_latency_ns, &m.constant.l3_latency_ns, &m.texture.l2_latency_ns},

@@ -226,11 +226,14 @@ struct MachineConfig {
   struct Tlb {                ///< [tlb]
     uint32_t l1_entries = 0;  ///< per SM; 0: addresses need no translation
     uint32_t page_bytes = 0, l1_ways = 0;
-    uint32_t l1_misses = 0;  ///< pages on their way, per SM
+    uint32_t l1_misses = 0;   ///< pages on their way, per SM
+    bool look_ahead = false;  ///< pages are looked up when an access enters the queue
     uint32_t l2_entries = 0, l2_ways = 0;
     TlbScope l2_scope{};
     double l2_latency_ns = 0, walk_latency_ns = 0;
     uint32_t walkers = 0;
+    uint64_t table_bytes = 0;     ///< memory whose translations one line of the page table holds; 0: no lines
+    double table_latency_ns = 0;  ///< a walk in a line that another has read
     friend bool operator==(const Tlb&, const Tlb&) = default;
   } tlb;
   struct Dram {

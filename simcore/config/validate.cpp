@@ -312,6 +312,8 @@ class Validator {
     power_of_two("tlb.page", m_.tlb.page_bytes);
     multiple("tlb.l1_entries", m_.tlb.l1_entries, "tlb.l1_ways", m_.tlb.l1_ways);
     if (m_.tlb.l2_entries != 0) multiple("tlb.l2_entries", m_.tlb.l2_entries, "tlb.l2_ways", m_.tlb.l2_ways);
+    if (m_.tlb.table_bytes != 0)
+      multiple("tlb.table", static_cast<int64_t>(m_.tlb.table_bytes), "tlb.page", m_.tlb.page_bytes);
   }
 
   void dram() {

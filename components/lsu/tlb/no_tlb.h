@@ -10,6 +10,7 @@ class NoTlb {
  public:
   static constexpr bool kTranslates = false;
   NoTlb(const core::MachineConfig::Tlb& /*config*/, const SmTlb::Links& /*links*/) {}
+  void enter(const TransactionList& /*list*/) {}
   void look_up(const TransactionList& /*list*/) {}
   [[nodiscard]] bool look_up_ahead(const TransactionList& /*list*/) { return true; }
   [[nodiscard]] bool idle() const { return true; }

@@ -15,11 +15,15 @@ SharedTlb::SharedTlb(const sc_core::sc_module_name& name, core::ClockDomain& dom
             config.l2_ways),
       latency_(domain.latency_cycles(config.l2_latency_ns)),
       walk_latency_(domain.latency_cycles(config.walk_latency_ns)),
+      table_latency_(domain.latency_cycles(config.table_latency_ns)),
+      table_bytes_(config.table_bytes),
       walker_free_(config.walkers) {
-  domain.on_change([this, level = config.l2_latency_ns, walk = config.walk_latency_ns] {
-    latency_ = this->domain().latency_cycles(level);
-    walk_latency_ = this->domain().latency_cycles(walk);
-  });
+  domain.on_change(
+      [this, level = config.l2_latency_ns, walk = config.walk_latency_ns, table = config.table_latency_ns] {
+        latency_ = this->domain().latency_cycles(level);
+        walk_latency_ = this->domain().latency_cycles(walk);
+        table_latency_ = this->domain().latency_cycles(table);
+      });
   answers_.reserve(size_t{sms} * config.l1_misses);
 }
 
@@ -70,8 +74,17 @@ uint64_t SharedTlb::walk(uint64_t page, uint64_t from) {
     if (a.page == page && a.walked) return std::max(a.at, from);
   ++stats_.walks;
   uint64_t& free = *std::min_element(walker_free_.begin(), walker_free_.end());
-  free = std::max(free, from) + walk_latency_;
+  free = std::max(free, from) + latency_of_walk(page);
   return free;
+}
+
+uint64_t SharedTlb::latency_of_walk(uint64_t page) {
+  if (table_bytes_ == 0) return walk_latency_;
+  const uint64_t line = page / table_bytes_;
+  const auto place = std::lower_bound(table_lines_.begin(), table_lines_.end(), line);
+  if (place != table_lines_.end() && *place == line) return table_latency_;
+  table_lines_.insert(place, line);
+  return walk_latency_;
 }
 
 std::string SharedTlb::waiting_for() const {

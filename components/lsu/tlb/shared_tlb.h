@@ -1,8 +1,9 @@
 // Second-level translation look-aside buffer, shared by the SMs of the GPU or of a cluster, and its
 // page-table walkers. It looks one page up a cycle, SMs in turn; what it lacks is walked for by the first
-// free walker, and a page that is being walked for is not walked for again. Clocked in the core domain (its
-// latencies are nanoseconds in the configuration); asleep unless a request is visible or an answer is due.
-// Every SM has at most tlb.l1_misses pages on their way, so answers always have room.
+// free walker, and a page that is being walked for is not walked for again. A walk whose line of the page
+// table another walk has read takes tlb.table_latency. Clocked in the core domain (its latencies are
+// nanoseconds in the configuration); asleep unless a request is visible or an answer is due. Every SM has at
+// most tlb.l1_misses pages on their way, so answers always have room.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,7 +37,10 @@ class SharedTlb : public core::Clocked {
     sms_.push_back({&asks, &pages});
   }
   /// Forgets all translations that it has.
-  void forget() { tags_.invalidate(); }
+  void forget() {
+    tags_.invalidate();
+    table_lines_.clear();
+  }
   [[nodiscard]] const SharedTlbStats& stats() const { return stats_; }
   [[nodiscard]] std::string waiting_for() const override;
 
@@ -62,10 +66,14 @@ class SharedTlb : public core::Clocked {
   [[nodiscard]] bool look_up(uint64_t now);
   /// When the page will have been walked for.
   uint64_t walk(uint64_t page, uint64_t from);
+  /// Of a walk for `page` that begins now; its line of the page table is read from now on.
+  uint64_t latency_of_walk(uint64_t page);
 
   bool has_tags_;
   TagCache tags_;
-  uint64_t latency_, walk_latency_;
+  uint64_t latency_, walk_latency_, table_latency_;
+  uint64_t table_bytes_;               ///< tlb.table
+  std::vector<uint64_t> table_lines_;  ///< that have been read, in order
   std::vector<SmPort> sms_;
   uint32_t next_sm_ = 0;
   std::vector<Answer> answers_;        ///< heap, the next one first

@@ -10,9 +10,11 @@ static_assert(std::tuple_size_v<decltype(TransactionList::items)> <= 64, "known_
 SmTlb::SmTlb(const core::MachineConfig::Tlb& config, const Links& links)
     : links_(links),
       tags_(uint64_t{config.page_bytes} * config.l1_entries, config.page_bytes, config.l1_ways),
-      most_misses_(config.l1_misses) {
+      most_misses_(config.l1_misses),
+      look_ahead_(config.look_ahead) {
   pages_.reserve(64);
   to_ask_.reserve(64);
+  asked_.reserve(config.l1_misses);
   links_.page->publish_head(next_page_);
 }
 
@@ -28,10 +30,32 @@ void SmTlb::look_up(const TransactionList& list) {
       continue;
     }
     const bool hit = tags_.access(page);
-    ++(hit ? stats_.hits : stats_.misses);
     known_ |= uint64_t{hit} << t;
-    if (!hit) to_ask_.insert(to_ask_.begin(), page);
+    if (hit)
+      ++stats_.hits;
+    else if (!look_ahead_ || !is_expected(page))
+      miss(page);
   }
+}
+
+void SmTlb::ask_ahead(const TransactionList& list) {
+  uint64_t last = ~uint64_t{0};
+  for (uint32_t t = 0; t < list.count; ++t) {
+    const uint64_t page = page_of(list.items[t].address);
+    if (page == last) continue;
+    last = page;
+    if (tags_.find(page) == TagCache::kNowhere && !is_expected(page)) miss(page);
+  }
+}
+
+void SmTlb::miss(uint64_t page) {
+  ++stats_.misses;
+  to_ask_.insert(to_ask_.begin(), page);
+}
+
+bool SmTlb::is_expected(uint64_t page) const {
+  return std::find(to_ask_.begin(), to_ask_.end(), page) != to_ask_.end() ||
+         std::find(asked_.begin(), asked_.end(), page) != asked_.end();
 }
 
 bool SmTlb::look_up_ahead(const TransactionList& list) {
@@ -66,6 +90,7 @@ bool SmTlb::take_pages(uint64_t now) {
     const uint64_t page = links_.page->pop().page;
     tags_.fill(page);
     --on_the_way_;
+    if (look_ahead_) std::erase(asked_, page);
     // Whoever asked uses it even if the next page takes its place at once.
     for (size_t t = 0; t < pages_.size(); ++t) known_ |= uint64_t{pages_[t] == page} << t;
   }
@@ -79,6 +104,7 @@ bool SmTlb::take_pages(uint64_t now) {
 void SmTlb::ask() {
   if (!links_.ask->can_push()) return;
   links_.ask->push({to_ask_.back()});
+  if (look_ahead_) asked_.push_back(to_ask_.back());
   to_ask_.pop_back();
   ++on_the_way_;
 }

@@ -42,6 +42,10 @@ class SmTlb {
   SmTlb& operator=(const SmTlb&) = delete;
   ~SmTlb() = default;
 
+  /// A new access enters the queue: with tlb.look_ahead, asks for the pages that are missing.
+  void enter(const TransactionList& list) {
+    if (look_ahead_) ask_ahead(list);
+  }
   /// A new access is at the head of the queue: looks its pages up.
   void look_up(const TransactionList& list);
   /// Looks pages up before the access comes to the head, if that can make no difference: all its pages are
@@ -71,15 +75,21 @@ class SmTlb {
 
   bool take_pages(uint64_t now);
   void ask();
+  void ask_ahead(const TransactionList& list);
+  void miss(uint64_t page);
+  /// True if the page has been asked for, or will be.
+  [[nodiscard]] bool is_expected(uint64_t page) const;
 
   core::Cycle next_page_ = core::kNever;  ///< when the oldest message of links_.page is visible
   Links links_;
   TagCache tags_;
   uint32_t most_misses_;
+  bool look_ahead_;
   uint32_t on_the_way_ = 0;
   uint64_t known_ = 0;            ///< transactions of the access whose page is known, a bit each
   std::vector<uint64_t> pages_;   ///< of its transactions
   std::vector<uint64_t> to_ask_;  ///< missing pages, the next to ask for last
+  std::vector<uint64_t> asked_;   ///< with tlb.look_ahead, those on their way
   uint64_t waits_since_ = kNotWaiting;
   SmTlbStats stats_;
 };

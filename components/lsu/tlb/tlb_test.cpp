@@ -74,6 +74,24 @@ TEST_F(SharedTlbTest, AMissIsWalkedForAndThenAHit) {
   EXPECT_EQ(tlb->stats().walks, 1u);
 }
 
+TEST_F(SharedTlbTest, WalksInALineOfTheTableThatWasReadAreShorter) {
+  core::MachineConfig::Tlb c = small();
+  c.table_bytes = 4 * kPage;
+  c.table_latency_ns = 30;
+  build(c);
+  ask(0, 10, 7);    // brings in the translations of pages 4 to 7
+  ask(0, 200, 4);   // one of them
+  ask(0, 400, 8);   // in the next line
+  ask(0, 600, 11);  // which is there now
+  run();
+  EXPECT_EQ(sinks[0]->taken_at,
+            (Times{11 + 20 + 100 + 1, 201 + 20 + 30 + 1, 401 + 20 + 100 + 1, 601 + 20 + 30 + 1}));
+  tlb->forget();
+  ask(1, 1000, 7);
+  run();
+  EXPECT_EQ(sinks[1]->taken_at, Times{1001 + 20 + 100 + 1});
+}
+
 TEST_F(SharedTlbTest, MissesOfOnePageShareAWalk) {
   build(small());
   ask(0, 10, 7);
@@ -183,6 +201,28 @@ TEST_F(TranslatedLoads, PagesOfOneAccessAreAskedForOneACycle) {
   EXPECT_EQ(unit->tlb_stats()->misses, 4u);
 }
 
+/// Two accesses in the queue at once: the page of the second is asked for when it comes to the head, or when
+/// it enters.
+class LookAhead : public TranslatedLoads {
+ protected:
+  uint64_t last_seen_with(const std::string& look_ahead) {
+    build({"tlb.look_ahead=" + look_ahead});
+    at(10, [&](uint64_t now) {
+      submit(load, words(0), now);
+      submit(load, words(kPage), now);
+      submit(load, words(kPage + 4096), now);  // of a page that is on its way
+    });
+    run();
+    EXPECT_EQ(unit->tlb_stats()->misses, 2u);
+    EXPECT_EQ(pages.seen_at.size(), 2u);
+    return pages.seen_at.back();
+  }
+};
+
+TEST_F(LookAhead, OffAPageIsAskedForAtTheHead) { EXPECT_GT(last_seen_with("false"), 11 + kTranslation); }
+
+TEST_F(LookAhead, OnPagesOfSeveralAccessesComeTogether) { EXPECT_EQ(last_seen_with("true"), 12u); }
+
 TEST_F(TranslatedLoads, StoresAndAtomicsAreTranslatedToo) {
   build();
   at(10, [&](uint64_t now) { submit(store, words(0), now); });
@@ -263,6 +303,11 @@ INSTANTIATE_TEST_SUITE_P(
                                              "tlb.walkers=1", "tlb.page=4K", "lsu.mshrs=1",
                                              "lsu.store_buffer=1", "lsu.queue=1", "interconnect.queue=1"},
                     std::vector<std::string>{"tlb.l1_entries=16", "tlb.l2_entries=64", "tlb.page=4K"},
+                    std::vector<std::string>{"tlb.l1_entries=16", "tlb.l2_entries=64", "tlb.page=4K",
+                                             "tlb.look_ahead=true", "tlb.table=64K"},
+                    std::vector<std::string>{"tlb.l1_entries=1", "tlb.l1_ways=1", "tlb.l1_misses=1",
+                                             "tlb.page=4K", "tlb.look_ahead=true", "lsu.queue=4",
+                                             "coalescer.rule=cc20", "l1.size=16K", "l2.size=512K"},
                     std::vector<std::string>{"tlb.l1_entries=16", "tlb.l2_entries=64", "tlb.page=4K",
                                              "tlb.l2_scope=cluster", "coalescer.rule=cc20", "l1.size=16K",
                                              "l2.size=512K"}));
