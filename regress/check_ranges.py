@@ -204,7 +204,7 @@ EFFECTS: dict[str, Effect] = {
     "l2.atomic_float_cycles": Effect(program="regress/ranges/float_atomics.ptx"),
     "l2.sector": Effect(values=("64", "128")),
     "tlb.look_ahead": Effect(sets={"tlb.page": "4096", "lsu.queue": "16"}), "tlb.table": Effect(values=("64K",)),
-    "tlb.table_latency": Effect(sets={"tlb.table": "64K"}),
+    "tlb.table_latency": Effect(sets={"tlb.page": "4096", "tlb.table": "1M"}),
     "tlb.l1_misses": Effect(sets={"tlb.page": "4096", "lsu.queue": "16"}), "tlb.l2_ways": Effect(values=("1", "64"), sets={"tlb.page": "4096"}),
     "tlb.l1_ways": Effect(values=("1", "16"), sets={"tlb.page": "4096"}), "tlb.l2_entries": Effect(sets={"tlb.page": "4096"}),
     "dram.banks": Effect(values=("4",)),
