@@ -39,7 +39,6 @@ endif()
 
 if(GPUSIM_TESTS)
   find_package(GTest 1.12 REQUIRED)
-  include(GoogleTest)
 endif()
 if(GPUSIM_BENCHMARKS)
   find_package(benchmark REQUIRED)

@@ -104,9 +104,10 @@ function(gpusim_hot library)
   endif()
 endfunction()
 
-# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [SYSTEMC] [SUITES]): a GoogleTest binary, whose sources use SystemC or not;
-# ctest runs each test in a process of its own (SystemC elaborates once per process). SUITES is for programs that simulate nothing
-# in their own process: ctest runs each suite in one, for hundreds of short tests take longer to start than to run.
+# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [SYSTEMC] [SUITES]): a GoogleTest binary, whose sources use SystemC or not.
+# A test of ctest is a suite: hundreds of short tests take longer to start than to run. Each of its tests runs in a process of its
+# own (SystemC elaborates once per process), which simcore/testing/alone.cpp forks; SUITES is for programs that simulate nothing in
+# their own process, where a suite runs in one.
 #
 # Where GPUSIM_UNITY is on, the sources of each folder are compiled as one, which takes a third of the time: names in their
 # anonymous namespaces differ. OWN_UNITS is for sources whose names cannot.
@@ -115,8 +116,8 @@ function(gpusim_test name)
     return()
   endif()
   cmake_parse_arguments(ARG "SYSTEMC;OWN_UNITS;SUITES" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:gpusim_own_test_folder>)
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
+  add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:gpusim_test_main>)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} fmt::fmt GTest::gtest GTest::gmock)
   target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gpusim_target_defaults(${name})
   gpusim_cold(${name})
@@ -137,18 +138,18 @@ function(gpusim_test name)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
   if(ARG_SUITES)
-    gpusim_discover_suites(${name})
+    gpusim_discover_suites(${name} "--gtest_filter=<suite>.*")
   else()
-    gtest_discover_tests(${name} PROPERTIES TIMEOUT 120)
+    gpusim_discover_suites(${name} "--alone=<suite>")
   endif()
 endfunction()
 
-# gpusim_discover_suites(test): CTest's tests are the program's suites, as the program lists them when it has been built.
-function(gpusim_discover_suites name)
+# gpusim_discover_suites(test argument): CTest's tests are the program's suites, as the program lists them when it has been built.
+function(gpusim_discover_suites name argument)
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DLIST=${list} -P ${PROJECT_SOURCE_DIR}/cmake/Suites.cmake)
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> -DARGUMENT=${argument} -DLIST=${list} -P ${PROJECT_SOURCE_DIR}/cmake/Suites.cmake)
   file(CONFIGURE OUTPUT ${include} @ONLY CONTENT
        "if(EXISTS \"@list@\")\n  include(\"@list@\")\nelse()\n  add_test(@name@_NOT_BUILT @name@_NOT_BUILT)\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
