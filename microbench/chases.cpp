@@ -46,7 +46,19 @@ void add(DataSheet& sheet, std::string name, double cycles, std::string method, 
   sheet.figures.push_back(std::move(f));
 }
 
+/// Bytes past L1, well within L2.
+uint64_t within_l2(const Hierarchy& h) {
+  return std::clamp(std::bit_ceil(4 * std::max(h.l1.capacity, kSmall)), kSmall,
+                    std::bit_floor(std::max(h.l2.capacity / 2, kSmall)));
+}
+uint64_t beyond_l2(uint64_t capacity) { return std::bit_ceil(2 * capacity + (uint64_t{4} << 20)); }
+
 }  // namespace
+
+bool alike_to_chases(uint64_t least, uint64_t most) {
+  return std::bit_floor(std::max(least / 2, kSmall)) == std::bit_floor(std::max(most / 2, kSmall)) &&
+         beyond_l2(least) == beyond_l2(most);
+}
 
 void measure_chases(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const auto method = [](uint64_t bytes) {
@@ -57,14 +69,9 @@ void measure_chases(Device& device, const Hierarchy& h, DataSheet& sheet) {
             [&] { add(sheet, name, chase(device, bytes, warm), method(bytes), "chase: chase"); });
   };
   if (h.l1.present) chase_over("latency.l1", kSmall, true);
-  // Past L1, well within L2.
-  if (h.l2.present)
-    chase_over("latency.l2",
-               std::clamp(std::bit_ceil(4 * std::max(h.l1.capacity, kSmall)), kSmall,
-                          std::bit_floor(std::max(h.l2.capacity / 2, kSmall))),
-               true);
+  if (h.l2.present) chase_over("latency.l2", within_l2(h), true);
   // The steps' own lines must have left L2 since they were linked.
-  chase_over("latency.dram", std::bit_ceil(2 * h.l2.capacity + (uint64_t{4} << 20)), false);
+  chase_over("latency.dram", beyond_l2(h.l2.capacity), false);
   attempt(sheet, "latency.shared", [&] {
     Program p;
     p.sms = 1;

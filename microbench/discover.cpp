@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::array<std::string_view, 10> kSections = {
     "operations", "latency", "bandwidth", "l1", "l2", "tlb", "mshrs", "shared", "constant", "dram"};
+/// Those that need the exact capacity of L2.
+constexpr std::array<std::string_view, 6> kExact = {"bandwidth", "l1", "l2", "tlb", "mshrs", "dram"};
 constexpr uint32_t kUsualLine = 128;
 
 }  // namespace
@@ -37,10 +39,11 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
     if (wanted(name)) attempt(sheet, name, measure);
   };
   section("operations", [&] { measure_operations(device, sheet); });
-  // Found once, when a section needs it.
+  // Found once, when a section needs it, and no more exactly than the sections that are wanted need it.
+  const bool exact = std::any_of(kExact.begin(), kExact.end(), wanted);
   std::optional<Hierarchy> found;
   const auto hierarchy = [&]() -> const Hierarchy& {
-    if (!found) found = find_hierarchy(device);
+    if (!found) found = find_hierarchy(device, exact ? Alike() : Alike(alike_to_chases));
     return *found;
   };
   const Probe cached(device, Path::kCached), past(device, Path::kPastL1);

@@ -76,22 +76,25 @@ class Search {
     guesses_ = guesses_ <= kGuesses && worse_ != 0 && worse_wrong_ > wrong_ ? guesses_ + 1 : 0;
   }
   [[nodiscard]] uint64_t good() const { return good_; }
+  /// Smallest that is known not to be good; 0: none yet.
+  [[nodiscard]] uint64_t bad() const { return bad_; }
 
  private:
   static constexpr uint64_t kStep = 4;
   static constexpr unsigned kGuesses = 2;
   uint64_t most_, good_ = 0;
-  uint64_t bad_ = 0, wrong_ = 0;          ///< smallest that is not good; 0: none yet
+  uint64_t bad_ = 0, wrong_ = 0;
   uint64_t worse_ = 0, worse_wrong_ = 0;  ///< the one before
   unsigned guesses_ = 0;                  ///< one after another
 };
 
 }  // namespace
 
-uint64_t largest_that_hits(const Probe& probe, const Footprint& f) {
+uint64_t largest_that_hits(const Probe& probe, const Footprint& f, const Alike& alike) {
   const uint64_t step = uint64_t{f.stride} * f.threads;
   Search search(f.most / step);
   while (const auto steps = search.next()) {
+    if (alike && search.bad() != 0 && alike(search.good() * step, (search.bad() - 1) * step)) break;
     ProbeRequest r;
     r.stride = f.stride;
     r.threads = f.threads;
@@ -105,7 +108,7 @@ uint64_t largest_that_hits(const Probe& probe, const Footprint& f) {
   return search.good() * step;
 }
 
-Hierarchy find_hierarchy(Device& device) {
+Hierarchy find_hierarchy(Device& device, const Alike& alike) {
   const Probe cached(device, Path::kCached), past(device, Path::kPastL1);
   Hierarchy h;
   const ProbeReading cold = past.read(laps_over(spread(kSamples), 1));
@@ -123,7 +126,7 @@ Hierarchy find_hierarchy(Device& device) {
   if (h.l1.present) h.l1.capacity = largest_that_hits(cached, {32, 1, 2, h.l1.limit, kMostL1});
   if (h.l2.present) {
     const uint32_t limit = limit_of_warp(past, 32);
-    h.l2.capacity = largest_that_hits(past, {32, 32, 1, limit, std::min(kMostL2, past.reach()), true});
+    h.l2.capacity = largest_that_hits(past, {32, 32, 1, limit, std::min(kMostL2, past.reach()), true}, alike);
   }
   return h;
 }

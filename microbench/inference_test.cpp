@@ -12,6 +12,7 @@
 #include "isa/ptx/verifier/verifier.h"
 #include "microbench/bandwidths.h"
 #include "microbench/cache_structure.h"
+#include "microbench/chases.h"
 #include "microbench/operations.h"
 #include "microbench/outstanding.h"
 #include "microbench/timing.h"
@@ -111,6 +112,15 @@ TEST(FirstJump, FindsTheLoadThatWaits) {
   EXPECT_EQ(first_jump(times, times.front()), 64u);
   times.resize(64);
   EXPECT_EQ(first_jump(times, times.front()), 0u);
+}
+
+// Chases go over powers of two: those around the capacity decide, from both sides.
+TEST(Chases, AreTheSameForCapacitiesBetweenTwoThatAreAlike) {
+  constexpr uint64_t kMb = 1 << 20;
+  EXPECT_TRUE(alike_to_chases(40 * kMb, 52 * kMb));
+  EXPECT_FALSE(alike_to_chases(52 * kMb, 63 * kMb));  // 256 MB are beyond the larger, 128 MB beyond the other
+  EXPECT_FALSE(alike_to_chases(63 * kMb, 65 * kMb));  // 32 MB are well within the larger only
+  EXPECT_TRUE(alike_to_chases(0, 0));
 }
 
 TEST(Elapsed, IsFromTheFirstStartToTheLastEndAcrossTheWrap) {
