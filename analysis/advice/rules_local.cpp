@@ -77,13 +77,14 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   if (words == 0 || f.sum("executed", local) <= 0) return std::nullopt;
   // An array that registers cannot hold stays where it is.
   if (f.resources().registers + words > f.machine().sm.max_registers_per_thread) return std::nullopt;
-  // Where a value says which element, it is one of those that lie the address's step apart: as many
-  // operations choose it.
+  // A loop that counts the index is unrolled. Where another value says which element, it is one of those that
+  // lie the address's step apart: as many operations choose it.
   const auto choices = [&](uint64_t pc) {
-    const uint64_t step = f.origin(pc).stride;
-    return local(pc) && step != 0 ? static_cast<double>(f.resources().local_bytes) /
-                                        static_cast<double>(std::max<uint64_t>(4, step))
-                                  : 0.0;
+    const AddressOrigin& origin = f.origin(pc);
+    return local(pc) && origin.stride != 0 && (origin.of_data || !origin.of_loop)
+               ? static_cast<double>(f.resources().local_bytes) /
+                     static_cast<double>(std::max<uint64_t>(4, origin.stride))
+               : 0.0;
   };
   double chosen = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) chosen += f.executed(pc) * choices(pc);
