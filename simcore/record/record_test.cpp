@@ -3,6 +3,7 @@
 #include <hdf5.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -338,6 +339,29 @@ std::string error_of(const std::function<void()>& run) {
     return error.what();
   }
   return "no error";
+}
+
+/// At a process's end its HDF5 library closes what is open: a forked child's would write what it has of the
+/// parent's file, and cut it off there.
+TEST(Recorder, AForkedChildLeavesTheFileAlone) {
+  const std::string path = temp("forked.h5"), expected = temp("not_forked.h5");
+  record(expected, 2, 2000, 0, 0);
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 0, 0);
+  bool has_forked = false;
+  write_pattern(*recorder, 2, 2000, [&] {
+    if (std::exchange(has_forked, true)) return;
+    const pid_t child = fork();
+    if (child == 0) {
+      H5close();
+      _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  });
+  ASSERT_TRUE(has_forked);
+  EXPECT_TRUE(recorder->close("complete", ""));
+  EXPECT_TRUE(read_text_file(path) == read_text_file(expected));
 }
 
 TEST(Recorder, UnusablePathsAreReportedAtOnce) {
