@@ -28,7 +28,7 @@ struct CheckArguments {
 
 /// Parses and verifies one file.
 isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& messages) {
-  refuse_cuda_source(file);
+  refuse_what_is_no_ptx(file);
   isa::ParseResult parsed = isa::parse_module(core::read_text_file(file, core::kMaxPtxBytes));
   isa::Diagnostics own = parsed.diagnostics;
   if (!isa::has_errors(own)) {

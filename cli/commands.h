@@ -40,8 +40,9 @@ struct OutputForm {
 /// `force`.
 void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs,
                   const OutputForm& form, bool force);
-/// CUDA source where PTX is wanted: says how to compile it. Throws core::InputError.
-void refuse_cuda_source(const std::string& path);
+/// CUDA source, a program or a recorded file where PTX is wanted: says what to do with it. Throws
+/// core::InputError.
+void refuse_what_is_no_ptx(const std::string& path);
 
 /// Prints to stderr; a stderr that is closed or full does not change what the program does.
 template <class... Args>

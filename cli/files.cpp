@@ -51,11 +51,31 @@ void check_output(const std::string& option, const std::string& path, const std:
                   path, option, form.name));
 }
 
-void refuse_cuda_source(const std::string& path) {
-  if (!path.ends_with(".cu")) return;
-  throw core::InputError(fmt::format(
-      "{}: error: is CUDA source; gpusim runs PTX\n  hint: nvcc -ptx -lineinfo -arch=sm_75 {} -o {}", path,
-      path, fs::path(path).replace_extension(".ptx").string()));
+void refuse_what_is_no_ptx(const std::string& path) {
+  if (path.ends_with(".cu"))
+    throw core::InputError(fmt::format(
+        "{}: error: is CUDA source; gpusim runs PTX\n  hint: nvcc -ptx -lineinfo -arch=sm_75 {} -o {}", path,
+        path, fs::path(path).replace_extension(".ptx").string()));
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return;  // whoever reads it says what it is
+  constexpr std::string_view kProgram =
+                                 "\x7f"
+                                 "ELF",
+                             kRecording = "\x89HDF\r\n\x1a\n";
+  std::string begins(kRecording.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  const std::string place = path.find('/') == std::string::npos ? "./" + path : path;
+  if (begins.starts_with(kProgram))
+    throw core::InputError(fmt::format(
+        "{}: error: is a program; this reads PTX\n  hint: gpusim run --config tesla_v100 -- {} runs "
+        "it; with --functional --export FOLDER it writes its launches as FOLDER/case.ptx, which "
+        "can be studied",
+        path, place));
+  if (begins == kRecording)
+    throw core::InputError(
+        fmt::format("{}: error: is a recorded file (HDF5); this reads PTX\n  hint: gpusim explain {}; to "
+                    "simulate again, give the PTX that it was recorded of",
+                    path, path));
 }
 
 }  // namespace gpusim::cli

@@ -284,7 +284,7 @@ struct InitArguments {
 
 int write_launch_file(const InitArguments& a) {
   const std::string& ptx = a.ptx;
-  refuse_cuda_source(ptx);
+  refuse_what_is_no_ptx(ptx);
   const std::string ptx_text = core::read_text_file(ptx, core::kMaxPtxBytes);
   const isa::ParseResult parsed = isa::parse_module(ptx_text);
   for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));

@@ -284,7 +284,7 @@ int run_main_job(const MainJobArguments& a) {
         fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
                     "(gpusim --help; machines: gpusim config list)",
                     a.config.empty() ? "--config MACHINE" : "the PTX file"));
-  refuse_cuda_source(a.ptx);
+  refuse_what_is_no_ptx(a.ptx);
   if (a.cache != "cold" && (a.functional || !a.checks.empty()))
     throw core::InputError(
         fmt::format("gpusim: error: --cache {} and {} do not go together\n  hint: {}", a.cache,

@@ -107,6 +107,7 @@ int show_occupancy(const OccupancyArguments& a) {
     print(a, "", limits, threads, a.registers, false, a.shared);
     return kGood;
   }
+  refuse_what_is_no_ptx(a.ptx);
   const isa::ParseResult parsed = isa::parse_module(core::read_text_file(a.ptx, core::kMaxPtxBytes));
   isa::Diagnostics messages = parsed.diagnostics;
   if (parsed.ok()) messages = isa::verify_module(parsed.module);

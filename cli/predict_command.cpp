@@ -32,6 +32,7 @@ int predict_program(const PredictArguments& a) {
     throw core::InputError(
         fmt::format("gpusim: error: --sms {}: {} has {}", a.run.sms, o.machine.gpu.name, o.machine.gpu.sms));
   const lh::PredictedMachine machine = lh::predicted_machine(o.machine, a.parameters, a.run.sms);
+  refuse_what_is_no_ptx(a.run.ptx);
   o.ptx_name = a.run.ptx;
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);

@@ -52,9 +52,12 @@ constexpr double kWarpInstructionsPerSecond = 1e6;
 study::Study study_of_options(const StudyArguments& a) {
   if (is_folder(a.file))
     throw core::InputError(fmt::format(
-        "{}: error: is a folder\n  hint: a study file (.toml), or a PTX file with --config and --axis",
-        a.file));
-  refuse_cuda_source(a.file);
+        "{}: error: is a folder{}", a.file,
+        is_folder((fs::path(a.file) / "points").string())
+            ? "\n  hint: the study in it has not ended, so that it has no study.toml yet: give the file and "
+              "the options that it was begun with"
+            : " without a study.toml\n  hint: a study file (.toml), or a PTX file with --config and --axis"));
+  refuse_what_is_no_ptx(a.file);
   if (!is_there(a.file)) {
     const std::string toml = a.file + ".toml";
     throw core::InputError(fmt::format(

@@ -88,6 +88,7 @@ class TraceWriter {
 int write_trace(const TraceArguments& a) {
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.run.config.empty() ? "h200" : a.run.config, {}, config_folders());
+  refuse_what_is_no_ptx(a.run.ptx);
   o.ptx_name = a.run.ptx;
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);

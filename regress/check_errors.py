@@ -84,6 +84,15 @@ def check_input(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", ptx, "--sigma", "wide").require_code(1).require_error("--sigma: 'wide' is not a number")
     gpusim.run("explain", recorded, "b").require_code(1).require_error("there is one argument too many: 'b'")
     gpusim.run("check", "my.cu").require_code(1).require_error("my.cu: error: is CUDA source", "nvcc -ptx")
+    program, recorded = gpusim.scratch / "my_program", gpusim.scratch / "my_recording.h5"
+    program.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(100))
+    recorded.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    for command in ([], ["check"], ["init"], ["occupancy", "--block", "64"], ["predict"], ["study", "plan", "--axis", "l1.size=32K,64K"]):
+        machine = [] if command in (["check"], ["init"]) else ["--config", "tesla_v100"]
+        gpusim.run(*command, program, *machine).require_code(1).require_error("my_program: error: is a program; this reads PTX", "--export FOLDER")
+        gpusim.run(*command, recorded, *machine).require_code(1).require_error("my_recording.h5: error: is a recorded file (HDF5); this reads PTX")
+    program.unlink()
+    recorded.unlink()
     gpusim.run("study", "show", "NAME").require_code(1).require_error("there is no file 'NAME'", "a study file (.toml)")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
 

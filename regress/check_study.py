@@ -158,6 +158,7 @@ def check_options(gpusim: Gpusim) -> None:
     require_equal("the saved study", again.code, 1)
     require((gpusim.scratch / "again" / "results.csv").read_bytes() == (gpusim.scratch / "vecadd.study" / "results.csv").read_bytes(),
             "the saved study has other results")
+    (gpusim.scratch / "begun.study" / "points").mkdir(parents=True)
     for words, texts in ((("run", "--axis", "sms=1", ptx), ("--config MACHINE is missing",)),
                          (("run", "--config", "tesla_c1060", "--axis", "sm=1", ptx), ("'sm' is nothing that an axis can change",)),
                          (("run", "--config", "tesla_c1060", "--axis", "sms", ptx), ("is not TARGET=VALUE",)),
@@ -170,7 +171,8 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", saved, "--part", "4/4"), ("is not I/N",)),
                          (("run", saved, "--config", "h200"), ("a study file says what --config",)),
                          (("run", saved, "--objective", "cicles", "--out", "new"), ("did you mean 'cycles'",)),
-                         (("show", "."), ("is a folder",)),
+                         (("show", "."), ("is a folder without a study.toml",)),
+                         (("show", gpusim.scratch / "begun.study"), ("is a folder", "the study in it has not ended")),
                          (("run", "--config", "h200", "--config", "h200", ptx, "--out", "new"), ("machine 'h200' stands twice",)),
                          (("run", "--config", "tesla_c1060", "none.ptx", "--out", "new"), ("there is no file 'none.ptx'",)),
                          (("run", "--config", "tesla_c1061", ptx, "--out", "new"), ("did you mean 'tesla_c1060'",)),

@@ -97,6 +97,8 @@ TEST(WhyBest, CausesAddUpToTheCycles) {
   const std::string text = why_text(why, "l1=16K");
   EXPECT_THAT(text, HasSubstr("100 cycles, -100 against l1=16K"));
   EXPECT_THAT(text, HasSubstr("4000 -> 0"));
+  EXPECT_THAT(why_text({100, 200, {{"drain", -100}}, {}}, "l1=16K"),
+              HasSubstr("-100  cycles of drain (all blocks had ended, and stores were still on their way"));
   EXPECT_TRUE(why_best(other, PointResult{}).causes.empty());
 }
 

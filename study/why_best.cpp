@@ -85,6 +85,13 @@ double sum_of(const std::map<std::string, double>& cycles) {
   return sum;
 }
 
+/// In words, what a cause is whose name says nothing of warps.
+std::string_view without_warp(std::string_view cause) {
+  if (cause == "launch") return " (no block had started yet)";
+  if (cause == "drain") return " (all blocks had ended, and stores were still on their way to memory)";
+  return {};
+}
+
 }  // namespace
 
 WhyBest why_best(const PointResult& other, const PointResult& best) {
@@ -120,7 +127,7 @@ std::string why_text(const WhyBest& why, std::string_view other_point) {
   for (size_t i = 0; i < std::min(kCausesShown, why.causes.size()); ++i) {
     const MovedCause& c = why.causes[i];
     if (std::abs(c.cycles) < kCause * why.other_cycles) break;
-    out += fmt::format("  {:>+12.0f}  cycles of {}\n", c.cycles, c.cause);
+    out += fmt::format("  {:>+12.0f}  cycles of {}{}\n", c.cycles, c.cause, without_warp(c.cause));
     rest -= c.cycles;
   }
   if (std::abs(rest) >= 0.5) out += fmt::format("  {:>+12.0f}  of all other causes\n", rest);

@@ -45,7 +45,8 @@ LaunchResources resources_of(const Recording& recording, uint64_t launch) {
   const auto of = [&](const char* name) {
     return recording.has_attribute(launch, name) ? recording.attribute(launch, name) : 0;
   };
-  return {of("threads_per_block"), of("registers"), of("shared_bytes"), of("spilled_registers")};
+  return {of("threads_per_block"), of("registers"), of("shared_bytes"), of("spilled_registers"),
+          of("local_bytes")};
 }
 
 /// A statement of the PTX, and its line there.

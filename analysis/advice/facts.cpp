@@ -26,14 +26,6 @@ double core_cycles(const core::MachineConfig& m, double ns) {
 
 bool is_memory_load(std::string_view c) { return c == "load_global" || c == "load_local"; }
 
-/// %f1 and %rd2 of "ld.global.f32 %f1, [%rd2+4]".
-std::set<std::string_view> registers_of(std::string_view ptx) {
-  std::set<std::string_view> found;
-  for (size_t at = ptx.find('%'); at != std::string_view::npos; at = ptx.find('%', at + 1))
-    found.insert(ptx.substr(at, ptx.find_first_of(" ,;}])+", at) - at));
-  return found;
-}
-
 }  // namespace
 
 bool is_global(std::string_view c) { return c == "load_global" || c == "store_global"; }
@@ -47,7 +39,7 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
       machine_(machine),
       resources_(resources),
       origins_(origins_of(kernel, ptx)),
-      estimator_(recorded_work(), static_cast<double>(kernel.cycles)) {}
+      estimator_(recorded_work(ptx), static_cast<double>(kernel.cycles)) {}
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
 
@@ -89,14 +81,29 @@ double Facts::resident_warps() const {
   return cycles > 0 ? std::max(1.0, warp_cycles / cycles) : 1;
 }
 
+double Facts::most_warps() const {
+  double most = 0;
+  for (uint64_t row = 0; kernel_.per_sm.has("warps") && row < kernel_.per_sm.rows; ++row)
+    most = std::max(most, static_cast<double>(kernel_.per_sm["warps"][row]));
+  return most > 0 ? most : warps() / std::max(1.0, sms());
+}
+
 double Facts::places() const {
   constexpr double kStarts = 0.5;
   const UnitLoad* dispatcher = kernel_.unit("dispatcher");
   const double held = blocks_per_sm(resources_) * warps_per_block();
+  // Of the SMs that took most warps: others have places that nothing came for.
+  const Table& of = kernel_.per_sm;
+  double warp_cycles = 0, cycles = 0;
+  for (uint64_t row = 0; of.has("warps") && of.has("active_cycles") && row < of.rows; ++row)
+    if (static_cast<double>(of["warps"][row]) >= most_warps()) {
+      warp_cycles += static_cast<double>(of["active_warp_cycles"][row]);
+      cycles += static_cast<double>(of["active_cycles"][row]);
+    }
+  const double resident = cycles > 0 ? std::max(1.0, warp_cycles / cycles) : resident_warps();
   // Places are empty while blocks start one after the other: warps then follow each other at that pace, which
   // is work of the dispatcher, and not because an SM has no room.
-  return dispatcher != nullptr && dispatcher->peak() > kStarts ? std::max(held, resident_warps())
-                                                               : resident_warps();
+  return dispatcher != nullptr && dispatcher->peak() > kStarts ? std::max(held, resident) : resident;
 }
 
 double Facts::memory_share() const {
@@ -201,22 +208,22 @@ double Facts::memory_wait(bool from_dram) const {
                                   : m.l2.hit_latency_ns);
 }
 
-void Facts::find_groups() {
+void Facts::find_groups(std::string_view ptx) {
+  const std::map<std::string, std::set<std::string>> unnamed = unnamed_results(kernel_, ptx);
   std::set<std::string> on_their_way;
   uint64_t group = 0;
   for (uint64_t pc = 0; pc < operations(); ++pc) {
     const std::string& text = text_cell(kernel_.per_pc, "ptx", pc);
     const size_t address = is_memory_load(op_class(pc)) ? text.find('[') : 0;
     // Of a load, only its address is a use of what was loaded before.
-    const size_t used = std::erase_if(on_their_way, [&](const std::string& r) {
-      return registers_of(std::string_view(text).substr(std::min(address, text.size()))).contains(r);
-    });
+    std::set<std::string> read = registers_of(std::string_view(text).substr(std::min(address, text.size())));
+    add_unnamed(unnamed, read);
+    const size_t used = std::erase_if(on_their_way, [&](const std::string& r) { return read.contains(r); });
     if (op_class(pc) == "branch") on_their_way.clear();
     group += used > 0 || op_class(pc) == "branch";
     groups_.push_back(group);
     if (is_memory_load(op_class(pc)) && executed(pc) > 0)
-      for (const std::string_view r : registers_of(std::string_view(text).substr(0, address)))
-        on_their_way.insert(std::string(r));
+      on_their_way.merge(registers_of(std::string_view(text).substr(0, address)));
   }
 }
 
@@ -231,12 +238,12 @@ double Facts::share_of_wait(uint64_t pc) const {
     return count("awaited_memory_dram", at) + count("awaited_memory_l2", at) + count("awaited_memory_l1", at);
   };
   if (!is_memory_load(op_class(pc))) return 1;
-  double most = slots(pc);
+  double all = 0;
   const auto [first, last] = std::equal_range(groups_.begin(), groups_.end(), groups_[pc]);
   for (auto at = first; at != last; ++at)
     if (const auto other = static_cast<uint64_t>(at - groups_.begin()); is_memory_load(op_class(other)))
-      most = std::max(most, slots(other));
-  return most > 0 ? slots(pc) / most : 1;
+      all += slots(other);
+  return all > 0 ? slots(pc) / all : 1;
 }
 
 double Facts::wait(uint64_t pc) const {
@@ -273,9 +280,9 @@ double Facts::wait(uint64_t pc) const {
   return wait;
 }
 
-Work Facts::recorded_work() {
+Work Facts::recorded_work(std::string_view ptx) {
   find_own_waits();
-  find_groups();
+  find_groups(ptx);
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
   work.start =
@@ -305,10 +312,7 @@ Work Facts::recorded_work() {
     work.chain.push_back(once * each);
     work.longest = std::max(work.longest, once * std::min(1.0, each));
   }
-  double most = 0;
-  for (uint64_t row = 0; kernel_.per_sm.has("warps") && row < kernel_.per_sm.rows; ++row)
-    most = std::max(most, static_cast<double>(kernel_.per_sm["warps"][row]));
-  if (most == 0) most = warps() / std::max(1.0, sms());
+  const double most = most_warps();
   work.rounds = std::max(1.0, most / places());
   work.memory_share = memory_share();
   // Blocks that are done together add their results together, beside nothing else.

@@ -16,7 +16,7 @@ namespace gpusim::analysis::advice {
 
 /// Resources of a launch that decide how many blocks an SM holds.
 struct LaunchResources {
-  uint64_t threads = 0, registers = 0, shared_bytes = 0, spilled_registers = 0;
+  uint64_t threads = 0, registers = 0, shared_bytes = 0, spilled_registers = 0, local_bytes = 0;
 };
 
 class Facts {
@@ -55,8 +55,10 @@ class Facts {
   [[nodiscard]] double sms() const { return static_cast<double>(kernel_.per_sm.rows); }
   /// Mean number of warps that an SM with any holds.
   [[nodiscard]] double resident_warps() const;
-  /// Warps that follow each other only when an SM has no room for them: its mean number, or what it holds if
-  /// the starts of blocks leave it empty.
+  /// Of the SM that took most of the launch's warps.
+  [[nodiscard]] double most_warps() const;
+  /// Warps of that SM follow each other only when it has no room for them: its mean number, or what it holds
+  /// if the starts of blocks leave it empty.
   [[nodiscard]] double places() const;
   /// Blocks of an SM with other resources, by the occupancy calculation; 0: the block cannot run.
   [[nodiscard]] double blocks_per_sm(const LaunchResources& other) const;
@@ -83,13 +85,13 @@ class Facts {
   [[nodiscard]] double requests_per_warp() const;
 
  private:
-  [[nodiscard]] Work recorded_work();
+  [[nodiscard]] Work recorded_work(std::string_view ptx);
   /// Of the slots of resident warps that did not issue, those lost to memory.
   [[nodiscard]] double memory_share() const;
   void find_own_waits();
-  void find_groups();
+  void find_groups(std::string_view ptx);
   /// Loads that are on their way together wait at the same time: how long this one, by its slots, as a share
-  /// of the longest.
+  /// of those of all.
   [[nodiscard]] double share_of_wait(uint64_t pc) const;
   /// Core cycles that a warp waits for data of this operation, or at it for something else, without queues.
   [[nodiscard]] double wait(uint64_t pc) const;

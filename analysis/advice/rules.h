@@ -42,7 +42,9 @@ std::optional<Proposal> partition_camping(const Facts& facts);
 std::optional<Proposal> shared_reuse(const Facts& facts);
 std::optional<Proposal> atomics(const Facts& facts);
 std::optional<Proposal> bank_conflicts(const Facts& facts);
+// Of local memory.
 std::optional<Proposal> spills(const Facts& facts);
+std::optional<Proposal> local_arrays(const Facts& facts);
 // Of warps and operations.
 std::optional<Proposal> occupancy(const Facts& facts);
 std::optional<Proposal> more_warps(const Facts& facts);

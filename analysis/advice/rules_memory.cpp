@@ -50,7 +50,8 @@ void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic&
   Traffic from_l2 = before, of_neighbours = after;
   from_l2.load_bytes = fetched;
   from_l2.load_transactions =
-      std::clamp(f.counter("noc_requests") - before.store_transactions, fetched / kLine, fetched / kSector);
+      std::clamp(f.counter("noc_requests") - beyond_l1(f, before, before).store_transactions, fetched / kLine,
+                 fetched / kSector);
   of_neighbours.load_bytes = std::min(fetched, after.load_asked);
   of_neighbours.load_transactions = std::min(from_l2.load_transactions, of_neighbours.load_bytes / kLine);
   set_sm_traffic(before, after, work);
@@ -84,7 +85,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
       sectors += f.count("transferred_bytes", pc) / kSector;
       moved += f.count("transferred_bytes", pc) - least.bytes;
     }
-    add(after, !c.starts_with("store_"), least.transactions, least.bytes, asked);
+    add(after, c, least.transactions, least.bytes, asked);
   }
   const double all = before.load_bytes + before.store_bytes;
   if (requests <= 0 ||
@@ -420,51 +421,6 @@ std::optional<Proposal> bank_conflicts(const Facts& f) {
   const std::string pipe = f.pipe_of(f.op_class(p.pc));
   p.after.scale("shared", 1 - steps / std::max(1.0, f.work("shared")));
   if (f.work(pipe) > steps) p.after.scale(pipe, 1 - steps / f.work(pipe));
-  return p;
-}
-
-std::optional<Proposal> spills(const Facts& f) {
-  const auto spilled = [&](uint64_t pc) { return is_spill(f, pc); };
-  const double accesses = f.sum("executed", spilled);
-  if (accesses <= 0) return std::nullopt;
-  Proposal p;
-  // The line with most of them: there may be hundreds, and code around them that has no line.
-  std::map<SourceLine, double> by_line;
-  const auto line_of = [&](uint64_t pc) { return user_line(f.kernel().per_pc, pc); };
-  for (uint64_t pc = 0; pc < f.operations(); ++pc)
-    if (spilled(pc)) by_line[line_of(pc)] += f.executed(pc);
-  if (by_line.size() > 1) by_line[SourceLine{}] = 0;
-  p.pc = f.largest([&](uint64_t pc) { return spilled(pc) ? by_line[line_of(pc)] : 0.0; });
-  p.what = fmt::format(
-      "give a thread more registers (it has {}, and {} values of it are in local memory), "
-      "or fewer values that live at the same time",
-      f.resources().registers, f.resources().spilled_registers);
-  p.counter = "local traffic of spills";
-  p.unit = "bytes";
-  p.value = f.sum("transferred_bytes", spilled);
-  p.after = f.estimator().recorded();
-  const Traffic before = recorded_traffic(f);
-  Traffic after = before;
-  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    if (!spilled(pc)) continue;
-    const bool load = is_load(f.op_class(pc));
-    add(after, load, -f.count("transactions", pc), -f.count("transferred_bytes", pc),
-        -f.count("requested_bytes", pc));
-    p.after.chain[pc] = 0;
-    const std::string pipe = f.pipe_of(f.op_class(pc));
-    if (f.work(pipe) > 0)
-      p.after.scale(pipe, 1 - f.executed(pc) * f.pipe_cycles(f.op_class(pc)) / f.work(pipe));
-  }
-  set_traffic(f, before, after, p.after);
-  p.after.scale("issue", 1 - f.sum("slots_issued", spilled) / std::max(1.0, f.work("issue")));
-  LaunchResources more = f.resources();
-  more.registers =
-      std::min<uint64_t>(f.machine().sm.max_registers_per_thread, more.registers + more.spilled_registers);
-  const double before_blocks = f.blocks_per_sm(f.resources()), after_blocks = f.blocks_per_sm(more);
-  const double held = f.warps() / std::max(1.0, f.sms());
-  if (before_blocks > after_blocks && after_blocks > 0)
-    p.after.rounds *=
-        std::max(1.0, std::min(f.resident_warps(), held) / (after_blocks * f.warps_per_block()));
   return p;
 }
 

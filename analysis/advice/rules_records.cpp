@@ -165,7 +165,7 @@ std::optional<Proposal> packing(const Facts& f) {
     for (const auto& [kind, visit] : r.visits) {
       const bool load = kind.first == "load_global";
       const Change c = packed(f, r, visit);
-      add(then, load, c.after.transactions - c.before.transactions, c.after.moved - c.before.moved, 0);
+      add(then, kind.first, c.after.transactions - c.before.transactions, c.after.moved - c.before.moved, 0);
       if (!load) {
         not_stored += c.before.moved - c.after.moved;
         continue;

@@ -195,10 +195,21 @@ std::optional<Proposal> more_warps(const Facts& f) {
     shorter += now.chain[pc] - p.after.chain[pc];
   }
   if (shorter <= 0) return std::nullopt;
+  // Blocks that add results at their end add as many times more if there are more of them.
+  std::string larger_blocks;
+  if (f.sum("executed", [&](uint64_t pc) { return f.merges(pc); }) > 0) {
+    const auto threads = static_cast<double>(f.resources().threads);
+    const double larger =
+        std::min(more, std::floor(f.machine().sm.max_threads_per_block / std::max(1.0, threads)));
+    larger_blocks = fmt::format(" in blocks of {:.0f}, which each add their results once,", larger * threads);
+    p.after.tail *= more / larger;
+    p.after.scale("l2_atomics", more / larger);
+  }
   p.what = fmt::format(
-      "launch {:.0f} times as many threads, each with as many times fewer turns of its loop (or let a thread "
+      "launch {:.0f} times as many threads,{} each with as many times fewer turns of its loop (or let a "
+      "thread "
       "have several independent loads on their way): {:.0f} warps an SM would hide the latency{}",
-      more, wanted, wanted > places ? fmt::format(", and it holds {:.0f}", places) : "");
+      more, larger_blocks, wanted, wanted > places ? fmt::format(", and it holds {:.0f}", places) : "");
   p.counter = "warps of the launch for an SM";
   p.unit = fmt::format("warps ({:.0f} fit)", places);
   p.value = launched;
@@ -281,12 +292,21 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
   p.unit = "%";
   p.value = 100 * even;
   p.after = f.estimator().recorded();
-  for (auto& [unit, work] : p.after.units)
-    if (const UnitLoad* u = f.kernel().unit(unit);
-        u != nullptr && (u->place == "SM" || u->place == "scheduler"))
-      work *= even;
+  // Whole warps: the busiest of so many places has one more than others.
+  const auto best = [&](double places) {
+    const double mean = f.warps() / places;
+    return std::min(1.0, even * std::ceil(mean) / mean);
+  };
+  for (auto& [unit, work] : p.after.units) {
+    const UnitLoad* u = f.kernel().unit(unit);
+    if (u == nullptr) continue;
+    if (u->place == "SM") work *= best(f.sms());
+    if (u->place == "scheduler") work *= best(f.sms() * f.machine().scheduler.count);
+    // A port of several SMs has what they all send.
+    if (u->place == "cluster") work = std::min(work, u->mean() * static_cast<double>(f.kernel().cycles));
+  }
   // A warp takes as long as before: those that are resident together are no fewer rounds elsewhere.
-  p.after.rounds = std::max(1.0, p.after.rounds * even);
+  p.after.rounds = std::max(1.0, p.after.rounds * best(f.sms()));
   return p;
 }
 

@@ -9,10 +9,14 @@ bool in_memory(std::string_view c) {
   return is_global(c) || c == "load_local" || c == "store_local" || c == "atom_global";
 }
 
-void add(Traffic& t, bool load, double transactions, double moved, double asked) {
+void add(Traffic& t, std::string_view op_class, double transactions, double moved, double asked) {
+  const bool load = !op_class.starts_with("store_");
   (load ? t.load_transactions : t.store_transactions) += transactions;
   (load ? t.load_bytes : t.store_bytes) += moved;
   (load ? t.load_asked : t.store_asked) += asked;
+  if (op_class != "store_local") return;
+  t.local_stores += transactions;
+  t.local_store_bytes += moved;
 }
 
 Traffic recorded_traffic(const Facts& f) {
@@ -20,7 +24,7 @@ Traffic recorded_traffic(const Facts& f) {
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     const std::string_view c = f.op_class(pc);
     if (in_memory(c))
-      add(t, !c.starts_with("store_"), f.count("transactions", pc), f.count("transferred_bytes", pc),
+      add(t, c, f.count("transactions", pc), f.count("transferred_bytes", pc),
           f.count("requested_bytes", pc));
   }
   return t;
@@ -36,6 +40,15 @@ double flits(double transactions, double bytes, double header, double flit) {
 
 }  // namespace
 
+Traffic beyond_l1(const Facts& f, const Traffic& recorded, Traffic t) {
+  const auto& l1 = f.machine().l1;
+  if (l1.bytes == 0 || l1.write_local != core::WriteHit::kBack || recorded.local_stores <= 0) return t;
+  const double left = t.local_stores / recorded.local_stores;
+  t.store_transactions += left * f.counter("l1_writebacks") - t.local_stores;
+  t.store_bytes += left * f.counter("l1_writeback_sectors") * kSector - t.local_store_bytes;
+  return t;
+}
+
 double ratio(double after, double before) { return before > 0 ? std::min(1.0, after / before) : 1; }
 
 void set_sm_traffic(const Traffic& before, const Traffic& after, Work& work) {
@@ -43,7 +56,8 @@ void set_sm_traffic(const Traffic& before, const Traffic& after, Work& work) {
     work.scale(unit, ratio(after.transactions(), before.transactions()));
 }
 
-void set_network_traffic(const Facts& f, const Traffic& before, const Traffic& after, Work& work) {
+void set_network_traffic(const Facts& f, const Traffic& recorded, const Traffic& changed, Work& work) {
+  const Traffic before = beyond_l1(f, recorded, recorded), after = beyond_l1(f, recorded, changed);
   const auto& net = f.machine().interconnect;
   const double reply_flit = net.reply_flit_bytes != 0 ? net.reply_flit_bytes : net.flit_bytes;
   const auto requests = [&](const Traffic& t) {

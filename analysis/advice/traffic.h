@@ -16,16 +16,21 @@ struct Traffic {
   double load_transactions = 0, store_transactions = 0;  ///< and atomic ones, among the loads
   double load_bytes = 0, store_bytes = 0;                ///< moved
   double load_asked = 0, store_asked = 0;
+  double local_stores = 0, local_store_bytes = 0;  ///< of the stores, those to local memory
 
   [[nodiscard]] double transactions() const { return load_transactions + store_transactions; }
 };
 
 [[nodiscard]] bool in_memory(std::string_view op_class);
-void add(Traffic& t, bool load, double transactions, double moved, double asked);
+void add(Traffic& t, std::string_view op_class, double transactions, double moved, double asked);
 [[nodiscard]] Traffic recorded_traffic(const Facts& facts);
 
 /// No more than 1: no change makes a unit's work more.
 [[nodiscard]] double ratio(double after, double before);
+
+/// Where local stores stay in the L1, only lines that are replaced go on: as large a part of these as `t` has
+/// of the recorded stores.
+[[nodiscard]] Traffic beyond_l1(const Facts& facts, const Traffic& recorded, Traffic t);
 
 /// Work of the units of memory with other traffic. What an L1 keeps is kept of the rest as well.
 void set_traffic(const Facts& facts, const Traffic& before, const Traffic& after, Work& work);

@@ -73,6 +73,12 @@ std::string check_report(const CheckOptions& checks, std::span<const Finding> fi
   std::string out;
   for (const Finding& f : findings.first(std::min(kShown, findings.size()))) out += finding_text(f);
   if (findings.size() > kShown) out += fmt::format("... and {} more\n", findings.size() - kShown);
+  if (std::ranges::any_of(findings, [](const Finding& f) {
+        return f.kind == FindingKind::kUninitialised && f.detail.space == isa::Space::kGlobal;
+      }))
+    out +=
+        "  hint: a buffer without init counts as not written, as after cudaMalloc: init = \"zeros\" in the "
+        "launch file, or --arg 'f32[64]=zeros', gives it zeros\n";
   return out + check_summary(checks, findings.size(), counts);
 }
 

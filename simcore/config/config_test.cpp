@@ -256,6 +256,18 @@ TEST(Config, ListAndDescribeAndDiff) {
   EXPECT_NE(error_of([] { (void)explain_key("mshrs", {}); }).find("l1.mshrs, constant.mshrs"),
             std::string::npos);
   EXPECT_NE(error_of([] { (void)explain_key("sm", {}); }).find("not one key"), std::string::npos);
+  // Keys of pipes and latencies stand in no table.
+  const std::string shared_pipe = explain_key("pipes.lsu.per_scheduler", kFolders);
+  EXPECT_NE(shared_pipe.find("every scheduler has such a pipe of its own"), std::string::npos);
+  EXPECT_NE(shared_pipe.find("    tesla_v100       false "), std::string::npos) << shared_pipe;
+  EXPECT_NE(explain_key("pipes.fp32.per_scheduler", kFolders).find("    tesla_v100       true "),
+            std::string::npos);
+  EXPECT_NE(explain_key("pipes.lsu.load_shared", kFolders).find("0 takes the class out"), std::string::npos);
+  EXPECT_NE(explain_key("latency.fp32", kFolders).find("range      1 to "), std::string::npos);
+  EXPECT_NE(error_of([] { (void)explain_key("pipes.lsu.fp23", kFolders); }).find("not one key"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { (void)explain_key("pipes.losu.per_scheduler", kFolders); }).find("no machine"),
+            std::string::npos);
   const MachineConfig a = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(diff_machines(a, a), "");
   const MachineConfig b = load_machine("tesla_c1060", std::vector<std::string>{"gpu.sms=27"}, kFolders);

@@ -275,14 +275,14 @@ std::string paragraph(std::string_view text, size_t indent, size_t width) {
 }
 
 /// Where a machine's file, or one that it extends, sets the key; none: it has the default.
-std::optional<Where> place_of(const std::string& path, const KeySpec& spec,
+std::optional<Where> place_of(const std::string& path, std::string_view section, std::string_view key,
                               std::span<const std::string> search_folders) {
   RawConfig raw(search_folders);
   Messages messages;
   raw.add_file(path, messages);
   std::optional<Where> place;
   for (const RawEntry& entry : raw.entries())
-    if (entry.section == spec.section && entry.key == spec.name) place = entry.where;
+    if (entry.section == section && entry.key == key) place = entry.where;
   return place;
 }
 
@@ -304,21 +304,59 @@ std::string comment_at(const Where& place) {
   return "";
 }
 
-/// A machine's value of the key, and why it is that.
-std::string machine_line(const MachineListing& listing, const KeySpec& spec,
+/// A machine's value of the key, and why it is that; empty if it has no such key.
+std::string machine_line(const MachineListing& listing, std::string_view section, std::string_view key,
                          std::span<const std::string> search_folders) {
   try {
-    MachineConfig machine = load_machine(listing.path, {}, search_folders);
-    const std::string value = value_text(spec, machine);
-    const std::optional<Where> place = place_of(listing.path, spec, search_folders);
-    if (!place) return fmt::format("    {:<16} {:<12} default\n", listing.name, value);
+    const auto values = flatten(load_machine(listing.path, {}, search_folders));
+    const auto value = values.find(fmt::format("{}.{}", section, key));
+    if (value == values.end()) return {};
+    const std::optional<Where> place = place_of(listing.path, section, key, search_folders);
+    if (!place) return fmt::format("    {:<16} {:<12} default\n", listing.name, value->second);
     const std::string file = std::filesystem::path(place->file).filename().string();
     const std::string comment = comment_at(*place);
-    return fmt::format("    {:<16} {:<12} {}:{}{}\n", listing.name, value, file, place->line,
+    return fmt::format("    {:<16} {:<12} {}:{}{}\n", listing.name, value->second, file, place->line,
                        comment.empty() ? "" : ": " + comment);
   } catch (const InputError&) {
     return fmt::format("    {:<16} {}\n", listing.name, listing.description);
   }
+}
+
+std::string machine_lines(std::string_view section, std::string_view key,
+                          std::span<const std::string> search_folders) {
+  std::string lines;
+  for (const MachineListing& listing : list_machines(search_folders))
+    lines += machine_line(listing, section, key, search_folders);
+  return lines.empty() ? lines : "  machines, and what their files say of the value:\n" + lines;
+}
+
+/// A key that stands in no table, as its name is that of a pipe or of a class of operations; empty if it is
+/// none.
+std::string explain_class_key(std::string_view key, std::span<const std::string> search_folders) {
+  const size_t dot = std::min(key.rfind('.'), key.size());
+  const std::string_view section = key.substr(0, dot);
+  const std::string_view name = key.substr(std::min(dot + 1, key.size()));
+  const bool is_class = std::ranges::find(timing_classes(), name) != timing_classes().end();
+  std::string text;
+  if (section == "latency" && is_class)
+    text = fmt::format(
+        "  from issue to the first issue of a dependent operation\n  unit       core cycles\n"
+        "  default    {}\n  range      1 to {}\n",
+        kDefaultLatencyCycles, kMaxLatencyCycles);
+  else if (section.starts_with("pipes.") && name == "per_scheduler")
+    text =
+        "  every scheduler has such a pipe of its own (sub-cores); false: the SM has one\n"
+        "  default    false\n  range      true|false\n";
+  else if (section.starts_with("pipes.") && is_class)
+    text = fmt::format(
+        "  the pipe is busy that long for one warp operation of this class; 0 takes the class out\n"
+        "  unit       core cycles\n  default    none: it does not execute the class\n  range      0 to {}\n",
+        kMaxLatencyCycles);
+  else
+    return {};
+  const std::string lines = machine_lines(section, name, search_folders);
+  if (lines.empty()) raise_input_error({}, fmt::format("no machine has a key '{}'", key), {});
+  return fmt::format("{}\n{}{}", key, text, lines);
 }
 
 }  // namespace
@@ -339,9 +377,11 @@ std::string explain_key(std::string_view key, std::span<const std::string> searc
       raise_input_error({}, fmt::format("'{}' is a key of {} sections", key, others.size()),
                         fmt::format("such as 'gpusim config explain {}'; the others: {}", others[0],
                                     fmt::join(others.begin() + 1, others.end(), ", ")));
+    if (std::string text = explain_class_key(key, search_folders); !text.empty()) return text;
     (void)describe_keys(key);  // says which section or key there is not
     raise_input_error({}, fmt::format("'{}' is not one key of the table", key),
-                      "gpusim config describe prints sections, and the keys of pipes and latencies");
+                      "such as l1.size, latency.fp32, pipes.sp.fp32 or pipes.sp.per_scheduler; gpusim config "
+                      "describe prints whole sections");
   }
   std::string text = fmt::format("{}\n{}", key, paragraph(spec->doc, 2, 100));
   if (!spec->unit.empty()) text += fmt::format("  unit       {}\n", spec->unit);
@@ -350,10 +390,7 @@ std::string explain_key(std::string_view key, std::span<const std::string> searc
   if (!others.empty()) text += fmt::format("  not to be confused with {}\n", fmt::join(others, ", "));
   for (const auto& [noted, note] : kNotes)
     if (noted == key) text += paragraph(note, 2, 100);
-  text += "  machines, and what their files say of the value:\n";
-  for (const MachineListing& listing : list_machines(search_folders))
-    text += machine_line(listing, *spec, search_folders);
-  return text;
+  return text + machine_lines(section, name, search_folders);
 }
 
 std::vector<KeyDifference> differences(const MachineConfig& a, const MachineConfig& b) {

@@ -81,7 +81,7 @@ class OrderedFile {
   }
 
   bool write(H5FD_mem_t type, haddr_t address, size_t size, const unsigned char* data) {
-    if (state_.dead) return true;
+    if (is_lost()) return true;
     if (type == H5FD_MEM_DRAW) return write_disk(address, data, size);
     drop_overlap(address, size);
     pending_[address] = {type, std::vector<unsigned char>(data, data + size)};
@@ -89,7 +89,7 @@ class OrderedFile {
   }
 
   bool commit() {
-    if (state_.dead) return false;
+    if (is_lost()) return false;
     std::vector<Change> changes;
     for (const auto& [address, extent] : pending_) {
       if (is_committed(address)) {
@@ -111,7 +111,7 @@ class OrderedFile {
   }
 
   bool finish() {
-    if (state_.dead) return true;
+    if (is_lost()) return true;
     if (!commit()) return false;
     if (file_bytes_ != eoa_ && !resize(eoa_)) return false;
     const int fd = std::exchange(fd_, -1);
@@ -127,6 +127,10 @@ class OrderedFile {
     size_t first, last;
     bool low_first;  ///< order of pages, if the change crosses one
   };
+
+  /// No more is written: it failed, or this is a forked child, whose HDF5 closes the parent's files when the
+  /// child ends.
+  [[nodiscard]] bool is_lost() const { return state_.dead || ::getpid() != owner_; }
 
   bool fail(const char* what) {
     if (state_.error.empty()) state_.error = fmt::format("cannot {}: {}", what, std::strerror(errno));
@@ -241,6 +245,7 @@ class OrderedFile {
   }
 
   int fd_;
+  pid_t owner_ = ::getpid();
   OrderedFileState& state_;
   haddr_t eoa_ = 0;
   haddr_t file_bytes_ = 0;

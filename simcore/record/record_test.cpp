@@ -3,6 +3,7 @@
 #include <hdf5.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -338,6 +339,35 @@ std::string error_of(const std::function<void()>& run) {
     return error.what();
   }
   return "no error";
+}
+
+/// At a process's end its HDF5 library closes what is open: that of a forked child would write what it has of
+/// the parent's file, and cut off what the parent has written since.
+TEST(Recorder, AForkedChildLeavesTheFileAlone) {
+  const std::string path = temp("forked.h5"), expected = temp("not_forked.h5");
+  constexpr double kNeverBetween = 1000;  // seconds
+  record(expected, 2, 20'000, 0, kNeverBetween);
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 0, kNeverBetween);
+  pid_t child = -1;
+  int calls = 0, parent_has_written[2];
+  ASSERT_EQ(pipe(parent_has_written), 0);
+  write_pattern(*recorder, 2, 20'000, [&] {
+    if (child >= 0 || ++calls < 3) return;  // there is something that is not written yet
+    child = fork();
+    if (child != 0) return;
+    close(parent_has_written[1]);
+    char none = 0;
+    const bool has_ended = read(parent_has_written[0], &none, 1) == 0;
+    H5close();
+    _exit(has_ended ? 0 : 1);
+  });
+  close(parent_has_written[0]);
+  close(parent_has_written[1]);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(recorder->close("complete", ""));
+  EXPECT_TRUE(read_text_file(path) == read_text_file(expected));
 }
 
 TEST(Recorder, UnusablePathsAreReportedAtOnce) {
