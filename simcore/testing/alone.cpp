@@ -43,7 +43,7 @@ bool passes_alone(const testing::TestInfo& test) {
 }
 
 int run_alone(std::string_view wanted) {
-  int run = 0;
+  int run = 0, disabled = 0;
   std::vector<std::string> failed;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i) {
@@ -51,14 +51,17 @@ int run_alone(std::string_view wanted) {
     if (wanted != suite.name()) continue;
     for (int j = 0; j < suite.total_test_count(); ++j) {
       const testing::TestInfo& test = *suite.GetTestInfo(j);
-      if (std::string_view(test.name()).starts_with("DISABLED_")) continue;
+      if (std::string_view(test.name()).starts_with("DISABLED_")) {
+        ++disabled;
+        continue;
+      }
       ++run;
       if (!passes_alone(test)) failed.emplace_back(test.name());
     }
   }
-  std::printf("%d tests, %zu failed\n", run, failed.size());
+  std::printf("%d tests, %zu failed, %d disabled\n", run, failed.size(), disabled);
   for (const std::string& name : failed) std::printf("FAILED: %s\n", name.c_str());
-  return run > 0 && failed.empty() ? 0 : 1;
+  return run + disabled > 0 && failed.empty() ? 0 : 1;
 }
 
 }  // namespace
