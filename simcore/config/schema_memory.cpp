@@ -165,8 +165,7 @@ std::span<const KeySpec> memory_keys() {
        AT(tlb.l1_misses)},
       {"tlb", "look_ahead", K::kBoolean, "", "false", 0, 0, "",
        "pages of an access are looked up, and asked for, when it enters the SM's load/store queue; false: "
-       "when it comes to "
-       "the head",
+       "when it comes to the head",
        AT(tlb.look_ahead)},
       {"tlb", "l2_entries", K::kInteger, "pages", "0", 0, 1 << 20, "", "second level; 0: none",
        AT(tlb.l2_entries)},
@@ -181,8 +180,7 @@ std::span<const KeySpec> memory_keys() {
       {"tlb", "walkers", K::kInteger, "walks", "8", 1, 1024, "", "walks at once", AT(tlb.walkers)},
       {"tlb", "table", K::kSize, "bytes", "0", 0, 1ll << 40, "",
        "memory whose translations are one line of the page table, which the first walk for one of them "
-       "brings into the "
-       "L2; 0: all walks take tlb.walk_latency",
+       "brings into the L2; 0: all walks take tlb.walk_latency",
        AT(tlb.table_bytes)},
       {"tlb", "table_latency", K::kTime, "ns", "100ns", 0, 1e6, "",
        "a walk whose line of the page table is in the L2, with tlb.table", AT(tlb.table_latency_ns)},
