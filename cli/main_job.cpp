@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/registers_option.h"
 #include "cli/report.h"
 #include "cli/this_program.h"
 #include "cli/version.h"
@@ -33,7 +34,8 @@ void on_interrupt(int) { interrupt_flag.store(true, std::memory_order_relaxed); 
 
 /// The command line without what does not change results (docs/file_format.md).
 std::string canonical_command(const MainJobArguments& a, const std::string& config_text,
-                              const comp::SimulationOptions& program, const core::LaunchDescription& launch) {
+                              const comp::SimulationOptions& program, const core::LaunchDescription& launch,
+                              const std::vector<std::string>& registers) {
   core::CommandText c(a.config, config_text, a.ptx, program.ptx_text);
   for (const auto& file : program.linked) c.linked(file.name, file.text);
   if (a.kernel.empty()) c.launch(launch.path, launch.text);
@@ -53,6 +55,7 @@ std::string canonical_command(const MainJobArguments& a, const std::string& conf
   c.plain("--events", a.events);
   if (a.sample != 0) c.number("--sample", a.sample);
   c.plain("--lowering", a.lowering);
+  c.options("--registers", registers);
   c.number("--max-cycles", a.max_cycles);
   if (a.cache != "cold") c.plain("--cache", a.cache);
   return c.text();
@@ -134,7 +137,8 @@ std::string output_file(const std::string& option, const std::string& path, cons
 }
 
 /// What is simulated, as a point of a study would have it.
-std::string identity_of(const MainJobArguments& a, const comp::SimulationOptions& o) {
+std::string identity_of(const MainJobArguments& a, const comp::SimulationOptions& o,
+                        const std::vector<std::string>& registers) {
   study::Identity id;
   id.program = program_identity();
   id.machine = fs::path(a.config).filename().string();
@@ -145,6 +149,7 @@ std::string identity_of(const MainJobArguments& a, const comp::SimulationOptions
   id.interconnect_clock = a.interconnect_clock;
   id.dram_clock = a.dram_clock;
   id.lowering = a.lowering;
+  id.registers = registers;
   id.cache = a.cache;
   id.seed = a.seed;
   id.max_cycles = a.max_cycles;
@@ -232,6 +237,11 @@ void add_main_job(CLI::App& program, MainJobArguments& a) {
       "Look for mistakes of the program: memory, race, init, sync (a list), or all; and early_exit");
   program.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  program
+      .add_option("--registers", a.registers,
+                  "Registers per thread of a real compiler's code, in place of our estimate: ptxas (it is "
+                  "asked, if it is on the PATH), or KERNEL=N (repeatable)")
+      ->allow_extra_args(false);
   program.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   program
@@ -309,6 +319,7 @@ int run_main_job(const MainJobArguments& a) {
   o.launch.link.insert(o.launch.link.end(), a.linked.begin(), a.linked.end());
   for (const std::string& file : o.launch.link)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
+  const std::vector<std::string> registers = take_registers(a.registers, o);
   for (const std::string& w : o.launch.warnings) print_error("{}\n", w);
   std::vector<Dump> dumps = parse_dumps(a, o.launch);
   std::vector<std::string> outputs;
@@ -328,7 +339,7 @@ int run_main_job(const MainJobArguments& a) {
     o.out = output_file("--out", a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out, a, o.launch,
                         outputs);
   o.keep_other_runs = !a.force;
-  o.command_line = canonical_command(a, core::show_machine(o.machine, false), o, o.launch);
+  o.command_line = canonical_command(a, core::show_machine(o.machine, false), o, o.launch, registers);
   o.interrupt = &interrupt_flag;
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
   o.on_warning = [](const std::string& text) { print_error("{}\n", text); };
@@ -341,7 +352,7 @@ int run_main_job(const MainJobArguments& a) {
     std::fflush(out);
   };
 
-  const std::string identity = a.json ? identity_of(a, o) : "";
+  const std::string identity = a.json ? identity_of(a, o, registers) : "";
   comp::Simulation simulation(std::move(o));
   // From here on, for while the buffers are filled nothing is written yet: a signal ends the program at once.
   struct sigaction action {};

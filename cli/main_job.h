@@ -16,7 +16,7 @@ struct MainJobArguments {
   std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "schedule",
                                                              checks, cache = "cold";
   std::string core_clock, interconnect_clock, dram_clock;
-  std::vector<std::string> params, sets, args, dumps, linked;
+  std::vector<std::string> params, sets, args, dumps, linked, registers;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000, sample = 0;
   uint32_t sms = 0;
   int threads = 1;

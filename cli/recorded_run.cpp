@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/registers_option.h"
 #include "cli/study_progress.h"
 #include "cli/this_program.h"
 #include "simcore/text/text_file.h"
@@ -104,6 +105,7 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
   o.sms = static_cast<uint32_t>(given.number("--sms", 0));
   o.max_cycles = given.number("--max-cycles", o.max_cycles);
   o.lowering = isa::lowering_level(given.one("--lowering"));
+  static_cast<void>(take_registers(given.values("--registers"), o));
   o.caches = comp::cache_state(given.one("--cache")).value_or(comp::CacheState::kCold);
   return o;
 }

@@ -97,6 +97,7 @@ KINDS: dict[str, Callable[[Path], Named]] = {
     "ptxas": all_of(functions("check_ptxas", workloads="check_ptxas", report="check_report"),
                     functions("check_mutations", mutations="check_mutations")),
     "compiler": listed("check_compiler"),
+    "registers": listed("check_registers"),
     "regress": functions("check_regress", quick="check_quick_suite", failures="check_failures"),
     "reuse": functions("check_reuse", traces="check_reuse", figures="check_figures", first_core="check_first_core"),
     "study": listed("check_study"),

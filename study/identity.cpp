@@ -30,7 +30,8 @@ void complete(Identity& id, const comp::SimulationOptions& o) {
   id.key = core::sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", id.program,
                                         id.machine_sha256, id.ptx_sha256, id.launch_sha256, id.data_sha256,
                                         fmt::join(id.params, "\t"), id.sms, id.lowering, id.cache, id.seed,
-                                        id.max_cycles, id.functional));
+                                        id.max_cycles, id.functional) +
+                            (id.registers.empty() ? "" : fmt::format("{}\n", fmt::join(id.registers, "\t"))));
 }
 
 std::string identity_json(const Identity& id) {
@@ -42,13 +43,15 @@ std::string identity_json(const Identity& id) {
   return fmt::format(
       "{{\"key\": \"{}\", \"program\": {}, \"machine\": {}, \"set\": {}, \"params\": {}, \"sms\": {}, "
       "\"core_clock\": {}, \"interconnect_clock\": {}, \"dram_clock\": {}, \"lowering\": {}, \"cache\": {}, "
-      "\"seed\": {}, \"max_cycles\": {}, \"functional\": {}, \"machine_sha256\": \"{}\", \"ptx_sha256\": "
+      "\"registers\": {}, \"seed\": {}, \"max_cycles\": {}, \"functional\": {}, \"machine_sha256\": \"{}\", "
+      "\"ptx_sha256\": "
       "\"{}\", \"launch_sha256\": \"{}\", "
       "\"data_sha256\": \"{}\"}}",
       id.key, core::json_quoted(id.program), core::json_quoted(id.machine), list(id.sets), list(id.params),
       id.sms, core::json_quoted(id.core_clock), core::json_quoted(id.interconnect_clock),
-      core::json_quoted(id.dram_clock), core::json_quoted(id.lowering), core::json_quoted(id.cache), id.seed,
-      id.max_cycles, id.functional, id.machine_sha256, id.ptx_sha256, id.launch_sha256, id.data_sha256);
+      core::json_quoted(id.dram_clock), core::json_quoted(id.lowering), core::json_quoted(id.cache),
+      list(id.registers), id.seed, id.max_cycles, id.functional, id.machine_sha256, id.ptx_sha256,
+      id.launch_sha256, id.data_sha256);
 }
 
 }  // namespace gpusim::study

@@ -18,6 +18,7 @@ struct Identity {
   uint32_t sms = 0;  ///< 0: all
   std::string core_clock, interconnect_clock, dram_clock;
   std::string lowering, cache;
+  std::vector<std::string> registers;  ///< KERNEL=N, of --registers
   bool functional = false;
   uint64_t seed = 0, max_cycles = 10'000'000'000;
   /// SHA-256 of the resolved configuration, the PTX with what is linked to it, the launch file, and the files

@@ -49,12 +49,14 @@ const isa::Function& KernelImages::entry_of(const core::LaunchSpec& spec) const 
 const KernelImages::LoweredKernel& KernelImages::of(const core::LaunchSpec& spec) {
   const isa::Function& entry = entry_of(spec);
   for (const auto& k : kernels_)
-    if (k->name == entry.name && k->registers == spec.registers && k->stack == spec.stack) return *k;
+    if (k->name == entry.name && k->registers == spec.registers &&
+        k->registers_taken == spec.registers_taken && k->stack == spec.stack)
+      return *k;
   std::unique_ptr<isa::KernelImage> image = lower(entry, spec);
   if (checker_ != nullptr) checker_->observe(*image);
   const uint64_t address = next_code_address();
-  kernels_.push_back(std::make_unique<LoweredKernel>(
-      LoweredKernel{entry.name, spec.registers, spec.stack, std::move(image), address}));
+  kernels_.push_back(std::make_unique<LoweredKernel>(LoweredKernel{
+      entry.name, spec.registers, spec.registers_taken, spec.stack, std::move(image), address}));
   return *kernels_.back();
 }
 
@@ -95,7 +97,9 @@ std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry
                                    });
   if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     report_diagnostics(*errors, module_.files, options_);
-  return std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  if (spec.registers_taken != 0) image->registers = spec.registers_taken;
+  return image;
 }
 
 uint64_t KernelImages::next_code_address() const {

@@ -27,7 +27,7 @@ class KernelImages {
 
   struct LoweredKernel {
     std::string name;
-    uint32_t registers, stack;  ///< as the launch gives them
+    uint32_t registers, registers_taken, stack;  ///< as the launch gives them
     std::unique_ptr<isa::KernelImage> image;
     uint64_t code_address;  ///< timing only
   };

@@ -128,7 +128,7 @@ KernelResult RunRecorder::end_kernel(const PreparedLaunch& launch) {
   KernelResult k = summarise(run, machine_, launch.occupancy_limiter, seconds(kernel, run.end), run.end);
   k.number = kernel.number;
   k.stream = launch.spec->stream;
-  k.registers_estimated = launch.spec->registers == 0;
+  k.registers_estimated = launch.spec->registers == 0 && launch.spec->registers_taken == 0;
   k.beside = kernel.beside;
   k.start = run.start.count();
   k.start_s = static_cast<double>(kernel.start_fs) * 1e-15;

@@ -145,7 +145,10 @@ struct LaunchSpec {
   uint32_t cluster[3] = {0, 0, 0};    ///< blocks of a cluster; 0: the launch does not say
   bool non_portable_cluster = false;  ///< it may have more than every machine with clusters holds
   uint32_t registers = 0;             ///< 0: estimate
-  uint32_t stack = 0;                 ///< bytes of call stack per thread for recursion; 0: the default
+  /// Registers per thread of the code that a GPU ran: as many warps are resident. Our own order of the
+  /// operations may need more of them, which does not make it spill, as that code did not. 0: as `registers`
+  uint32_t registers_taken = 0;
+  uint32_t stack = 0;  ///< bytes of call stack per thread for recursion; 0: the default
   std::vector<ArgumentSpec> arguments;
   uint32_t repeat = 1;
   uint32_t stream = 0;
