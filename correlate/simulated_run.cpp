@@ -20,13 +20,16 @@ namespace {
 
 constexpr size_t kClockWords = 3;  // per warp: before, after, unused
 
-/// As many registers as the driver's code took: what is resident at once follows from that.
+/// As many registers as the driver's code took: what is resident at once follows from that. The driver does
+/// not read the launch file, so that its limit did not make that code spill.
 void take_registers(const HardwareRun& run, core::LaunchDescription& launch) {
   if (!launch.loops.empty()) return;  // which launch of the file a kernel of the recording is, is not known
   size_t first = 0;
   for (core::LaunchSpec& spec : launch.launches) {
-    if (first < run.kernels.size() && run.kernels[first].registers != 0)
+    if (first < run.kernels.size() && run.kernels[first].registers != 0) {
       spec.registers_taken = run.kernels[first].registers;
+      spec.registers = 0;
+    }
     first += spec.repeat;
   }
 }

@@ -1,5 +1,6 @@
 """`--registers`: what a real compiler's code takes decides how many warps are resident, and nothing spills for it."""
 
+import json
 import os
 import re
 import shutil
@@ -109,4 +110,20 @@ def check_asked(gpusim: Gpusim) -> None:
     require(24 <= real["registers"] <= 64, f"ptxas takes {real['registers']} registers for 24 values")
 
 
-CHECKS = {"given": check_given, "asked": check_asked}
+def check_correlate(gpusim: Gpusim) -> None:
+    """The registers that a GPU's driver reports decide what is resident; neither they nor the launch file's make our code spill."""
+    (gpusim.scratch / "walk.ptx").write_text(PROGRAM)
+    launch = gpusim.scratch / "walk.toml"
+    launch.write_text(LAUNCH.format(registers=0, blocks=1))
+    estimated, _ = run(gpusim)
+    measured = {"name": "walk", "grid": [1, 1, 1], "block": [256, 1, 1], "cycles": 1000, "method": "events", "registers": 16}
+    (gpusim.scratch / "gpu.json").write_text(json.dumps({
+        "schema": "gpusim-hardware-1", "device": {"name": "a V100", "core_khz": 1380000}, "date": "2026", "source": "made up",
+        "machine": "tesla_v100", "runs": [{"name": "walk", "ptx": "walk.ptx", "launch": "walk.toml", "kernels": [measured]}]}))
+    for registers in (0, 16):
+        launch.write_text(LAUNCH.format(registers=registers, blocks=1))
+        report = gpusim.run("correlate", "--hardware", "gpu.json", "--json").require_code(0).json()
+        require_equal(f"cycles with {registers} registers in the launch file", report["kernels"][0]["simulated_cycles"], estimated["cycles"])
+
+
+CHECKS = {"given": check_given, "asked": check_asked, "correlate": check_correlate}
