@@ -51,6 +51,7 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "atomics": ("cycles of an atomic operation in L2", "interconnect and L2 clock"),
     "dram": ("DRAM clock", "times of DRAM rows", "DRAM banks"),
     "camping": ("partitions of addresses",),
+    "translation": ("latency of translation", "TLB reach"),
     "latency": ("interconnect latency", "L2 latency", "DRAM latency", "L1 latency"),
     # More registers let the compiler overlap more iterations: shorter chains for as many operations.
     "dependency": ("arithmetic latencies", "registers"),

@@ -107,6 +107,7 @@ const std::vector<Resource>& resources() {
        0.1},
       {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
       {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
+      {"latency of translation", kHalf, {"tlb.l2_latency", "tlb.walk_latency", "tlb.table_latency"}},
       {"DRAM clock", kTwice, {"clocks.dram"}},
       {"times of DRAM rows",
        kHalf,

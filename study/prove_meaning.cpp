@@ -6,7 +6,7 @@
 namespace gpusim::study {
 namespace {
 
-constexpr std::array<Meaning, 35> kMeanings{{
+constexpr std::array<Meaning, 36> kMeanings{{
     {"cycles between issue slots",
      "every operation of a warp takes an issue slot: a program needs fewer of them"},
     {"schedulers with their pipes", "each has issue slots and pipes of its own", true},
@@ -67,6 +67,7 @@ constexpr std::array<Meaning, 35> kMeanings{{
      "first"},
     {"L2 latency", "warps wait for replies: independent loads, or more warps, hide that"},
     {"TLB reach", "pages that are in use at one time: accesses that keep together need fewer"},
+    {"latency of translation", "warps wait for pages: accesses that keep together need fewer"},
     {"DRAM clock",
      "it drives the data buses of DRAM: a program reads and writes fewer bytes, or keeps them "
      "in caches"},

@@ -85,6 +85,12 @@ class Shares {
     const double resident = 1 - static_cast<double>(kernel_.idle_slots()) / std::max(slots_, 1.0);
     return resident <= 0 ? 0 : std::max(0.0, active() - drain_) * share / resident;
   }
+  /// Of all cycles of SMs, those in which the oldest access waited for a page of the TLBs or the page table.
+  [[nodiscard]] double translation() const {
+    const auto waited = kernel_.counters.find("tlb_l1_wait_cycles");
+    const double sm_cycles = slots_ * machine_.scheduler.issue_cycles / machine_.scheduler.count;
+    return waited == kernel_.counters.end() || sm_cycles == 0 ? 0 : waited->second / sm_cycles;
+  }
   /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
 
@@ -113,7 +119,7 @@ Way way_to_l2(const core::MachineConfig& m) {
   return way;
 }
 
-/// Slots that waited for memory, by the part of the way that they waited for.
+/// Slots that waited for memory, by the part of the way that they waited for. Translation is no part of it.
 Way memory_waits(const Shares& s, const core::MachineConfig& machine) {
   const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
   const double l2 = s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"});
@@ -122,7 +128,8 @@ Way memory_waits(const Shares& s, const core::MachineConfig& machine) {
   const auto share = [&](double Way::*part) {
     return dram * (far.*part) / std::max(far.all(), 1e-9) + l2 * (near.*part) / std::max(near.all(), 1e-9);
   };
-  return {share(&Way::network), share(&Way::l2), share(&Way::dram), l1};
+  const double other = std::max(0.0, 1 - s.translation() / std::max(dram + l2 + l1, 1e-9));
+  return {share(&Way::network) * other, share(&Way::l2) * other, share(&Way::dram) * other, l1 * other};
 }
 
 struct Estimate {
@@ -202,6 +209,7 @@ Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine
   const Way waits = memory_waits(s, machine);
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
   e.add("latency", s.of_resident(longest) / 2 * (1 - kQueueing * queueing));
+  e.add("translation", s.of_resident(s.translation()) / 2);
   e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
   e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);
@@ -419,6 +427,8 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
   if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
   if (name == "latency")
     return latency_words(kernel, machine) + warps_text(kernel, machine) + line_of(kernel, kMemoryData);
+  if (name == "translation")
+    return "translation of addresses (TLBs and page table)" + line_of(kernel, kMemoryData);
   if (name == "dependency")
     return "dependency chain of arithmetic" + warps_text(kernel, machine) +
            longer_waits_text(share({"alu_dependency"}), share({"memory_l1", "memory_l2", "memory_dram"})) +

@@ -102,6 +102,28 @@ TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
   EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`ld.global.f32")) << "none is known to be of it";
 }
 
+TEST_F(Limiter, WaitsForPagesAreNoLatencyOfMemory) {
+  machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  slots("memory_dram", 90);  // of 100
+  unit("issue", "scheduler", 528, 0.05, 0.05);
+  const auto saved = [&](std::string_view name) {
+    for (const LimiterCandidate& c : limiter_candidates(kernel, machine))
+      if (c.name == name) return c.saved;
+    return -1.0;
+  };
+  EXPECT_EQ(name(), "latency");
+  const double latency = saved("latency");
+  EXPECT_EQ(saved("translation"), 0);
+  // A third of the time of each SM: 100 slots of 4 schedulers are 25 cycles of them.
+  kernel.counters["tlb_l1_wait_cycles"] = 30 / 4.0;
+  EXPECT_NEAR(saved("latency"), latency * 2 / 3, 1);
+  EXPECT_EQ(name(), "latency");
+  kernel.counters["tlb_l1_wait_cycles"] = 80 / 4.0;
+  EXPECT_EQ(name(), "translation");
+  EXPECT_NEAR(saved("translation"), 100'000 * 0.98 * 0.8 / 2, 100);
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("translation of addresses"));
+}
+
 TEST_F(Limiter, RequestsThatMeetAtOnePartitionAfterAnotherCamp) {
   kernel.counters = {{"noc_requests", 100'000}, {"noc_requests_to_busiest", 50'000}};
   unit("lsu_wait_network", "SM", 30, 0.8, 0.6);

@@ -39,6 +39,7 @@ Defect defect_of(std::string_view limiter, const RooflinePoint& p) {
   if (limiter == "imbalance") return p.even_balance < kBalance ? Defect::kFewBlocks : Defect::kImbalance;
   if (limiter == "barriers") return Defect::kBarriers;
   if (limiter == "dependency" || limiter == "shared_latency") return Defect::kDependency;
+  if (limiter == "translation") return Defect::kLatency;
   if (limiter == "latency")
     return p.awaited.scattered > kScattered * p.awaited.slots ? Defect::kLatencyDivergence : Defect::kLatency;
   return Defect::kInstructions;  // issue slots, or a pipe
