@@ -70,6 +70,15 @@ void set(const char* variable, const std::string& value) {
     setenv(variable, value.c_str(), 1);
 }
 
+/// That library of ours, if we have it, is loaded before all that the program brings.
+void preload(const std::string& folder, const std::string& name) {
+  if (!fs::exists(fs::path(folder) / name)) return;
+  const char* const others = std::getenv("LD_PRELOAD");
+  // A space would end the name of a file; without a folder it is found by LD_LIBRARY_PATH.
+  const std::string library = folder.find(' ') == std::string::npos ? folder + "/" + name : name;
+  set("LD_PRELOAD", others == nullptr ? library : std::string(others) + ":" + library);
+}
+
 std::string joined(const std::vector<std::string>& items, char separator) {
   std::string text;
   for (const std::string& item : items) text += (text.empty() ? "" : std::string(1, separator)) + item;
@@ -140,7 +149,8 @@ int run_program(const RunArguments& a) {
   set("LD_LIBRARY_PATH", path == nullptr || *path == '\0' ? libraries : libraries + ":" + path);
   // A program that was linked with a fixed path to another runtime gets ours all the same.
   if (!program.fixed_path.empty() && !program.needs_runtime_name.empty())
-    set("LD_PRELOAD", (fs::path(libraries) / program.needs_runtime_name).string());
+    preload(libraries, program.needs_runtime_name);
+  if (runtime::may_compile(program)) preload(libraries, "libgpusim_nvrtc.so");
   std::vector<char*> arguments;
   for (const std::string& argument : a.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

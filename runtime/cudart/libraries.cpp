@@ -69,9 +69,6 @@ std::string linked_image(const std::vector<Module::Text>& texts) {
   return image;
 }
 
-namespace {
-
-/// What was wrong goes into the log of errors, as far as there is room; the other stays empty.
 void write_logs(const JitOptions& options, const std::string& errors) {
   enum : int { kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6 };
   if (options.names == nullptr || options.values == nullptr) return;
@@ -102,6 +99,8 @@ void write_logs(const JitOptions& options, const std::string& errors) {
     }
   }
 }
+
+namespace {
 
 /// Which error a text is that cannot be compiled: none of PTX, one of a version that is not known, or a wrong
 /// one (as an H100 with driver 580.159 tells them apart).

@@ -18,6 +18,9 @@ struct JitOptions {
   unsigned count = 0;
 };
 
+/// What was wrong goes into the log of errors, as far as there is room; the other stays empty.
+void write_logs(const JitOptions& options, const std::string& errors);
+
 /// Of PTX text, of a fat binary with or without its wrapper, or of linked_image(). `known`: how many bytes
 /// there are, where that is known. Throws core::InputError for what is damaged.
 [[nodiscard]] std::vector<Module::Text> texts_of(const Device& device, const void* image,

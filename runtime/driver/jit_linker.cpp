@@ -1,5 +1,6 @@
 // The linker of the driver API (cuLinkCreate and what follows). Its result is what cuModuleLoadData takes:
 // PTX, of several texts one after the other.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -16,9 +17,27 @@ namespace gpusim::runtime::driver {
 
 namespace {
 
-constexpr int kPtx = 1, kFatBinary = 2, kLibrary = 4;  // CUjitInputType
+constexpr int kMachineCode = 0, kPtx = 1, kFatBinary = 2, kLibrary = 4;  // CUjitInputType
+
+/// The logs that the program has given room for. How much each has is replaced by how much was written.
+class Logs {
+ public:
+  Logs() = default;
+  Logs(const int* names, void** values, unsigned count)
+      : names_(names, names + count), given_(values, values + count), values_(values) {}
+  void write(const std::string& errors) const {
+    std::ranges::copy(given_, values_);
+    cudart::write_logs({names_.data(), values_, static_cast<unsigned>(names_.size())}, errors);
+  }
+
+ private:
+  std::vector<int> names_;
+  std::vector<void*> given_;
+  void** values_ = nullptr;
+};
 
 struct Link {
+  Logs logs;
   std::vector<Module::Text> texts;
   std::string image;
   bool complete = false;
@@ -32,29 +51,37 @@ Link& link_of(Link* handle) {
   return *handle;
 }
 
-/// `bytes` end with a zero that they do not count.
+/// `bytes` end with a zero that they do not count. What NVRTC gives as machine code is PTX
+/// (libgpusim_nvrtc.so).
 void add(const Device& device, Link& link, int type, const std::string& bytes, const std::string& name) {
   require(!link.complete);
   // The device has what the toolkit's library of the device runtime holds.
   if (type == kLibrary && name.ends_with("libcudadevrt.a")) return;
-  if (type != kPtx && type != kFatBinary)
-    throw Failure(Code::kNotSupported, "the linker takes PTX and fat binaries that hold it");
-  require(bytes.c_str()[0] != '\0');
   try {
+    if (type != kMachineCode && type != kPtx && type != kFatBinary)
+      throw Failure(Code::kNotSupported, name + ": the linker takes PTX and fat binaries that hold it");
+    require(bytes.c_str()[0] != '\0');
     for (Module::Text& text : cudart::texts_of(device, bytes.c_str(), bytes.size(), name))
       link.texts.push_back(std::move(text));
   } catch (const core::InputError& error) {
+    link.logs.write(error.what());
     throw Failure(Code::kInvalidKernelImage, error.what());
+  } catch (const Failure& failure) {
+    link.logs.write(failure.what());
+    throw;
   }
 }
 
 }  // namespace
 
-// Options say how machine code is made, of which there is none.
-GPUSIM_DRIVER cuLinkCreate_v2(unsigned, int*, void**, Link** handle) {
+// Other options than the logs say how machine code is made, of which there is none.
+GPUSIM_DRIVER cuLinkCreate_v2(unsigned count, int* options, void** values, Link** handle) {
   return call([&](Device&) {
-    require(handle != nullptr);
-    *handle = std::make_unique<Link>().release();
+    require(handle != nullptr && (count == 0 || (options != nullptr && values != nullptr)));
+    auto link = std::make_unique<Link>();
+    link->logs = {options, values, count};
+    link->logs.write("");
+    *handle = link.release();
     links().insert(*handle);
   });
 }

@@ -43,7 +43,7 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), 0);
   EXPECT_EQ(cuLinkComplete(link, &image, &bytes), error(Code::kInvalidValue)) << "nothing was added";
   EXPECT_EQ(cuLinkAddFile_v2(link, 1, "no such file", 0, nullptr, nullptr), error(Code::kFileNotFound));
-  EXPECT_EQ(cuLinkAddData_v2(link, 0, ptx, sizeof ptx, "cubin", 0, nullptr, nullptr),
+  EXPECT_EQ(cuLinkAddData_v2(link, 3, ptx, sizeof ptx, "object", 0, nullptr, nullptr),
             error(Code::kNotSupported));
   ASSERT_EQ(cuLinkAddData_v2(link, 1, ptx, sizeof ptx, "text", 0, nullptr, nullptr), 0);
   ASSERT_EQ(cuLinkComplete(link, &image, &bytes), 0);
@@ -52,6 +52,42 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   EXPECT_EQ(cuLinkDestroy(link), 0);
   EXPECT_EQ(cuLinkDestroy(link), error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cuModuleGetFunction(&function, module, "nothing"), 0) << "the module outlives the linker";
+}
+
+TEST(JitLinker, LogsAreEmptyOrSayWhatIsWrong) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_QUIET", "1", 1);
+  setenv("GPUSIM_FUNCTIONAL", "1", 1);
+  ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
+  constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
+  char info[32], errors[32];
+  std::memset(info, 'x', sizeof info), std::memset(errors, 'x', sizeof errors);
+  int options[] = {kErrorBytes, kErrorLog, kInfoLog, kInfoBytes};
+  void* values[] = {reinterpret_cast<void*>(sizeof errors), errors, info,
+                    reinterpret_cast<void*>(sizeof info)};
+  void *link = nullptr, *image = nullptr, *module = nullptr;
+  EXPECT_EQ(cuLinkCreate_v2(4, nullptr, values, &link), static_cast<int>(Code::kInvalidValue));
+  EXPECT_EQ(cuLinkCreate_v2(4, options, nullptr, &link), static_cast<int>(Code::kInvalidValue));
+  ASSERT_EQ(cuLinkCreate_v2(4, options, values, &link), 0);
+  EXPECT_STREQ(info, "");
+  EXPECT_STREQ(errors, "");
+  EXPECT_EQ(values[0], nullptr) << "how much was written";
+  char machine_code[] = "\177ELF and what only a GPU reads";
+  for (int again = 0; again < 2; ++again) {
+    errors[0] = '\0';
+    EXPECT_EQ(cuLinkAddData_v2(link, 0, machine_code, sizeof machine_code, "cubin", 0, nullptr, nullptr),
+              static_cast<int>(Code::kNoKernelImageForDevice));
+    EXPECT_STREQ(errors, "cubin: is machine code of a rea") << "as much as there is room for";
+    EXPECT_EQ(values[0], reinterpret_cast<void*>(sizeof errors - 1));
+  }
+  size_t bytes = 0;
+  ASSERT_EQ(cuLinkAddData_v2(link, 0, ptx, sizeof ptx, "NVRTC's", 0, nullptr, nullptr), 0);
+  ASSERT_EQ(cuLinkComplete(link, &image, &bytes), 0);
+  ASSERT_EQ(cuModuleLoadData(&module, image), 0);
+  EXPECT_EQ(cuLinkDestroy(link), 0);
 }
 
 char caller[] =

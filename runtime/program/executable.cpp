@@ -48,10 +48,16 @@ void read_dynamic(const Bytes& file, const Elf64_Shdr& dynamic, const Elf64_Shdr
     if (entry.d_tag != DT_NEEDED) continue;
     if (name.starts_with("libcudart.so")) e.needs_runtime = true, e.needs_runtime_name = name;
     if (name.starts_with("libcuda.so")) e.needs_driver = true;
+    if (name.starts_with("libnvrtc.so")) e.needs_compiler = true;
   }
 }
 
 }  // namespace
+
+bool may_compile(const Executable& program) {
+  return program.needs_compiler ||
+         (!program.has_device_code && !program.needs_runtime && !program.needs_driver);
+}
 
 Executable read_executable(const std::string& file) {
   const std::string text = core::read_text_file(file, core::kAnySize);
