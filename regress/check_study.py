@@ -94,6 +94,10 @@ def check_resume(gpusim: Gpusim) -> None:
     for points in (1, 5, 12):
         process = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
         wait_for_points(gpusim, "cut", points)
+        end = time.monotonic() + 60
+        while not (gpusim.scratch / "cut" / "study.toml").exists():  # written once the first point has been taken
+            require(time.monotonic() < end, "no study.toml after the first point")
+            time.sleep(0.02)
         process.kill()
         process.communicate()
         kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
