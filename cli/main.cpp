@@ -105,15 +105,51 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                   other == kOtherNames.end() ? core::name_hint(word, views) : std::string(other->second)));
 }
 
+/// The innermost command of the command line, and its words.
+struct Given {
+  const CLI::App* command;
+  std::string name;
+};
+Given given_command(const CLI::App& app) {
+  Given given{&app, "gpusim"};
+  while (!given.command->get_subcommands().empty()) {
+    given.command = given.command->get_subcommands().front();
+    given.name += " " + given.command->get_name();
+  }
+  return given;
+}
+
+/// What the command line lacks; the library's own message is a name alone. Throws core::InputError.
+void refuse_missing_words(const CLI::App& app) {
+  const auto [command, name] = given_command(app);
+  const std::string hint = fmt::format("\n  hint: {} --help", name);
+  for (const CLI::Option* o :
+       command->get_options([](const CLI::Option* o) { return o->get_required() && o->count() == 0; }))
+    throw core::InputError(
+        fmt::format("{}: error: {} is missing: {}{}", name, o->get_name(), o->get_description(), hint));
+  std::string names;
+  if (command->get_require_subcommand_min() > 0)
+    for (const CLI::App* c :
+         command->get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+      names += (names.empty() ? "" : ", ") + c->get_name();
+  if (!names.empty())
+    throw core::InputError(fmt::format("{}: error: a command is missing: {}{}", name, names, hint));
+}
+
+/// "gpusim study run", if a command beside this one has the option.
+std::string command_with(const CLI::App& command, const std::string& option) {
+  const CLI::App* parent = command.get_parent();
+  if (parent == nullptr || parent->get_parent() == nullptr) return {};
+  for (const CLI::App* other : parent->get_subcommands([](const CLI::App*) { return true; }))
+    if (other->get_option_no_throw(option) != nullptr)
+      return fmt::format("gpusim {} {}", parent->get_name(), other->get_name());
+  return {};
+}
+
 /// The first word that the command line does not take, with the option that was perhaps meant. The library's
 /// own message lists all words that are left, also those behind it. Throws core::InputError.
 void refuse_extra_words(const CLI::App& app) {
-  const CLI::App* command = &app;
-  std::string name = "gpusim";
-  while (!command->get_subcommands().empty()) {
-    command = command->get_subcommands().front();
-    name += " " + command->get_name();
-  }
+  const auto [command, name] = given_command(app);
   const std::vector<std::string> words = app.remaining(true);
   const auto option = std::ranges::find_if(words, [](const std::string& w) { return w.starts_with("-"); });
   if (option == words.end()) {
@@ -126,6 +162,9 @@ void refuse_extra_words(const CLI::App& app) {
   for (const CLI::Option* o : command->get_options())
     for (const std::string& long_name : o->get_lnames()) names.push_back("--" + long_name);
   const std::vector<std::string_view> views(names.begin(), names.end());
+  if (const std::string other = command_with(*command, given); !other.empty())
+    throw core::InputError(
+        fmt::format("{}: error: there is no option '{}'\n  hint: {} has it", name, given, other));
   const std::string_view nearest = core::nearest_name(given, views);
   throw core::InputError(fmt::format("{}: error: there is no option '{}'\n  hint: {}", name, given,
                                      nearest.empty() ? fmt::format("{} --help lists them", name)
@@ -152,6 +191,7 @@ int guarded_main(int argc, char** argv) {
     return app.exit(e) == 0 ? kGood : kBadInput;
   } catch (const CLI::RequiredError& e) {
     refuse_extra_words(app);  // a mistyped option is missing
+    refuse_missing_words(app);
     return app.exit(e) == 0 ? kGood : kBadInput;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kGood : kBadInput;

@@ -121,10 +121,11 @@ study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64
   sigaction(SIGINT, nullptr, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   std::optional<StudyProgress> progress;
+  const unsigned parallel = threads == 0 ? processors() : threads;
   study::Proof proof = study::prove(
-      run, threads == 0 ? processors() : threads, cycles,
+      run, parallel, cycles,
       [&](size_t done, size_t all) {
-        if (!progress) progress.emplace(all, "simulations of --prove", false);
+        if (!progress) progress.emplace(all, "simulations of --prove", parallel, false);
         progress->reached(done);
       },
       [] { return interrupted != 0; });

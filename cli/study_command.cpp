@@ -22,6 +22,7 @@
 #include "study/guided.h"
 #include "study/result_tables.h"
 #include "study/run_points.h"
+#include "study/time_text.h"
 
 namespace gpusim::cli {
 
@@ -44,9 +45,8 @@ struct StudyArguments {
 };
 /// Slurm's own limit of a job array is 1001 where nobody has changed it (MaxArraySize).
 constexpr size_t kMostTasks = 1000;
-/// Of a simulating process, to estimate a study's time before any of it has run (README has the measured
-/// range).
-constexpr double kWarpInstructionsPerSecond = 1e6;
+/// Processor seconds that `plan` simulates to estimate a study's time before any of it has run.
+constexpr double kTrials = 10;
 
 /// The study that the options stand for.
 study::Study study_of_options(const StudyArguments& a) {
@@ -273,21 +273,58 @@ void end_at_interrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+/// Once a point has been simulated, the folder stands for its study: `show` and `run` need no other words,
+/// even if this run is interrupted. Before that a study that cannot be run leaves the folder to the corrected
+/// one.
+class FolderOfStudy {
+ public:
+  FolderOfStudy(std::string folder, const study::Study& study) : folder_(std::move(folder)), study_(study) {}
+  void simulated(const PointResult& result) {
+    if (written_ || result.status == PointResult::Status::kRefused) return;
+    written_ = true;
+    const std::string file = study_file_in(folder_);
+    std::error_code error;
+    if (is_there(file) && core::read_text_file(file, core::kAnySize) != study_.text)
+      fs::remove(fs::path(folder_) / "results.csv", error);  // --force: of another study
+    write_study_file(folder_, study_);
+  }
+
+ private:
+  std::string folder_;
+  const study::Study& study_;
+  bool written_ = false;
+};
+
 /// Chooses points, simulates them, and estimates the others.
 study::Guided run_guided(const StudyArguments& a, const study::Study& study, const std::vector<Point>& points,
                          study::RunOptions options, DamagedPoints& damaged) {
+  const unsigned parallel = options.parallel;
   std::optional<StudyProgress> predictions;
-  StudyProgress progress(std::min(a.guided, points.size()), "points", a.quiet);
+  StudyProgress progress(std::min(a.guided, points.size()), "points", options.parallel, a.quiet);
+  FolderOfStudy folder(folder_of(a, study), study);
   options.on_start = [&damaged] { damaged.tell(); };
   options.on_done = [&](size_t point, const PointResult& r) {
     study::check_objective(study, points[point], r);
+    folder.simulated(r);
     predictions.reset();
     if (r.status != PointResult::Status::kRefused) progress.done(r, false);
   };
   return study::run_guided(study, points, a.guided, a.guided_seed, options, [&](size_t done, size_t all) {
-    if (!predictions) predictions.emplace(all, "predictions", a.quiet);
+    if (!predictions) predictions.emplace(all, "predictions", parallel, a.quiet);
     predictions->reached(done);
   });
+}
+
+/// What somebody can do who waits for a long study.
+std::string sooner(const study::Study& study, size_t points) {
+  const size_t guided = study::guided_points(study, points);
+  return fmt::format("this takes long; {}`gpusim study plan` says what else is sooner",
+                     guided == 0
+                         ? ""
+                         : fmt::format("to get by with {} of these simulations, end it with Ctrl-C and add "
+                                       "--guided {} to the command: the other points are predicted, with "
+                                       "error bars. ",
+                                       guided, guided));
 }
 
 int run_study(const StudyArguments& a) {
@@ -326,17 +363,21 @@ int run_study(const StudyArguments& a) {
                         left, points.size(), status, (fs::path(folder) / "slurm").string()));
     }
   } else {
-    StudyProgress progress(points.size(), "points", a.quiet);
+    StudyProgress progress(points.size(), "points", options.parallel, a.quiet);
+    progress.set_hint(sooner(study, points.size()));
     std::vector<size_t> all(points.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     bool simulating = false;  // what is there is told first, in one go
+    FolderOfStudy of_study(folder, study);
     options.on_done = [&](size_t point, const PointResult& r) {
       study::check_objective(study, points[point], r);  // now, rather than when all are simulated
+      if (simulating) of_study.simulated(r);
       progress.done(r, !simulating);
     };
     options.on_start = [&] {
       simulating = true;
       damaged.tell();
+      progress.begin();
     };
     results = study::run_points(study, points, all, options);
   }
@@ -353,6 +394,13 @@ int run_study(const StudyArguments& a) {
         "\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json{1}\n"
         "as a page with plots  gpusim report {2} -o report.html\n",
         folder, guided ? fmt::format(", {}/predictions.csv", folder) : "", study::shell_word(folder));
+  if (!a.json && !a.quiet && findings.size() == 1 && findings[0].simulated > 1 &&
+      findings[0].against != findings[0].best.front())
+    fmt::print(
+        "why, line by line     {}\n                      {}\n                      gpusim compare other.h5 "
+        "best.h5\n",
+        study::run_command(study, points[findings[0].against], "other.h5"),
+        study::run_command(study, points[findings[0].best.front()], "best.h5"));
   return code;
 }
 
@@ -365,47 +413,6 @@ int show_study(const StudyArguments& a) {
   damaged.tell();
   const study::Outcome outcome{study, points, results};
   return report(a, outcome, study::find(outcome));
-}
-
-/// Warp instructions of all points that are missing.
-struct WorkToDo {
-  double instructions = 0;
-  bool whole = true;   ///< false: there are more
-  size_t unknown = 0;  ///< points without a count
-};
-
-/// Counted by a functional run of each workload with each combination of parameters.
-WorkToDo work_to_do(const study::Study& study, const std::vector<Point>& points,
-                    const std::vector<PointResult>& results, const study::RunOptions& options) {
-  std::map<std::string, size_t> of_key;  // what decides a functional run -> its work
-  std::vector<size_t> work_of(points.size(), SIZE_MAX);
-  std::vector<std::function<std::string()>> works;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (results[i].status != PointResult::Status::kMissing) continue;
-    study::PreparedPoint p = study::prepare(study, points[i], options.config_folders, options.program);
-    const std::string key = fmt::format("{} {} {} {}", p.identity.ptx_sha256, p.identity.launch_sha256,
-                                        fmt::join(p.identity.params, " "), p.identity.seed);
-    const auto [at, is_new] = of_key.emplace(key, works.size());
-    work_of[i] = at->second;
-    if (is_new)
-      works.emplace_back([&study, &options, &point = points[i]] {
-        const study::Counted counted = study::count_warp_instructions(
-            study::prepare(study, point, options.config_folders, options.program));
-        return fmt::format("{}{}", counted.warp_instructions, counted.whole ? "" : "+");
-      });
-  }
-  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, options.parallel);
-  WorkToDo sum;
-  for (const size_t work : work_of) {
-    if (work == SIZE_MAX) continue;
-    if (answers[work].good) {
-      sum.instructions += std::stod(answers[work].text);
-      sum.whole &= !answers[work].text.ends_with('+');
-    } else {
-      ++sum.unknown;
-    }
-  }
-  return sum;
 }
 
 int plan_study(const StudyArguments& a) {
@@ -434,20 +441,13 @@ int plan_study(const StudyArguments& a) {
     if (is_refused) fmt::print("        {}\n", r.reason);
   }
   const size_t missing = count_missing(results);
-  const WorkToDo work = work_to_do(study, points, results, options);
   fmt::print("{} point{}, {} to be simulated", points.size(), points.size() == 1 ? "" : "s", missing);
   if (refused > 0) fmt::print(", {} refused", refused);
   fmt::print("\n");
-  if (missing > 0) {
-    const double seconds = work.instructions / kWarpInstructionsPerSecond;
-    fmt::print(
-        "{}{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second; kernels "
-        "whose accesses miss the caches take up to ten times as long)\n",
-        work.whole ? "" : "more than ", work.instructions, duration(seconds),
-        duration(seconds / options.parallel), options.parallel);
-    if (work.unknown > 0)
-      fmt::print("without {} point{} whose program fails\n", work.unknown, work.unknown == 1 ? "" : "s");
-  }
+  std::fflush(stdout);  // what follows takes a while
+  if (missing > 0)
+    fmt::print("{}", study::time_text(study::estimate_time(study, points, results, options, kTrials), study,
+                                      points.size(), options.parallel));
   return refused == 0 ? kGood : kBadInput;
 }
 
@@ -550,6 +550,9 @@ void add_study_command(CLI::App& program, int& code) {
   command->footer(
       "Without a study file, every value of an axis meets every value of the others:\n"
       "    gpusim study run --config tesla_v100 --axis l1.mshrs=128,256 --axis param.N=4096,65536 W.ptx\n"
+      "`plan` with the same words says how long that takes. If it is long, `run --guided N` simulates N "
+      "points\n"
+      "that a model chooses, and predicts the others with error bars.\n"
       "Keys: gpusim config describe. Options: gpusim study run --help.\n\n" +
       command->get_footer());
 }

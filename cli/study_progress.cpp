@@ -3,22 +3,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "study/time_text.h"
 
 namespace gpusim::cli {
 
-std::string duration(double seconds) {
-  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-StudyProgress::StudyProgress(size_t all, std::string things, bool quiet)
-    : total_(all), things_(std::move(things)), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+StudyProgress::StudyProgress(size_t all, std::string things, unsigned parallel, bool quiet)
+    : total_(all),
+      things_(std::move(things)),
+      parallel_(parallel),
+      quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO) != 0) {}
 
 StudyProgress::~StudyProgress() {
   if (!quiet_ && terminal_ && drawn_) print_error("\r\x1b[K");
+}
+
+void StudyProgress::begin() {
+  start_ = std::chrono::steady_clock::now();
+  if (done_ < total_) reached(done_);
 }
 
 void StudyProgress::done(const study::PointResult& result, bool was_there) {
@@ -28,23 +34,26 @@ void StudyProgress::done(const study::PointResult& result, bool was_there) {
 }
 
 void StudyProgress::reached(size_t number) {
-  done_ = number;
+  const size_t before = std::exchange(done_, number);
   if (quiet_) return;
   const size_t simulated = done_ - known_;
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const std::string left = simulated == 0 || done_ == total_
-                               ? ""
-                               : fmt::format(", {} left", duration(elapsed / static_cast<double>(simulated) *
-                                                                   static_cast<double>(total_ - done_)));
-  const std::string text = fmt::format("{}/{} {}{}{}", done_, total_, things_,
-                                       bad_ == 0 ? "" : fmt::format(", {} refused or failed", bad_), left);
+  // When the first one ends, others that began with it are about as far.
+  const double left = simulated == 0 ? 0
+                                     : elapsed / static_cast<double>(std::max<size_t>(simulated, parallel_)) *
+                                           static_cast<double>(total_ - done_);
+  const std::string text = fmt::format(
+      "{}/{} {}{}{}", done_, total_, things_, bad_ == 0 ? "" : fmt::format(", {} refused or failed", bad_),
+      simulated == 0 || done_ == total_ ? "" : fmt::format(", {} left", study::duration(left)));
   if (terminal_) {
     const size_t filled = done_ * 24 / total_;
     print_error("\r\x1b[K{}", fitted(fmt::format("[{:<24}] {}", std::string(filled, '#'), text)));
     drawn_ = true;
-  } else if (done_ * 10 / total_ != (done_ - 1) * 10 / total_) {
+  } else if (simulated <= 1 || done_ * 10 / total_ != before * 10 / total_) {
     print_error("{}\n", text);
   }
+  if (left > study::kLongStudy && !hint_.empty())
+    print_error("{}{}\n", terminal_ ? "\r\x1b[K" : "", std::exchange(hint_, {}));
 }
 
 }  // namespace gpusim::cli

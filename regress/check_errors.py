@@ -212,7 +212,12 @@ def check_occupancy(gpusim: Gpusim) -> None:
 
 
 def check_config(gpusim: Gpusim) -> None:
-    gpusim.run("config", "diff", "tesla_c1060").require_code(1).require_error("other_machine is required")
+    gpusim.run("config", "diff", "tesla_c1060").require_code(1).require_error(
+        "gpusim config diff: error: other_machine is missing: ", "gpusim config diff --help")
+    gpusim.run("study").require_code(1).require_error("gpusim study: error: a command is missing: plan, run, show")
+    gpusim.run("timeline", "run.h5").require_code(1).require_error("gpusim timeline: error: --out is missing: ")
+    gpusim.run("study", "plan", "--config", "tesla_v100", "w.ptx", "--guided", "20").require_code(1).require_error(
+        "there is no option '--guided'", "hint: gpusim study run has it")
     described = gpusim.run("config", "describe", "gpu.memory").require_code(0).out
     require("1M to 1024G" in described, described)
 

@@ -94,11 +94,19 @@ def check_resume(gpusim: Gpusim) -> None:
     for points in (1, 5, 12):
         process = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
         wait_for_points(gpusim, "cut", points)
+        end = time.monotonic() + 60
+        while not (gpusim.scratch / "cut" / "study.toml").exists():  # written once the first point has been taken
+            require(time.monotonic() < end, "no study.toml after the first point")
+            time.sleep(0.02)
         process.kill()
         process.communicate()
         kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
         run = gpusim.run("study", "show", file, "--out", "cut")
         require("not simulated yet" in run.out and run.code == 1, run.describe())
+        # The folder stands for its study although that has not ended.
+        require_equal("what the folder shows", gpusim.run("study", "show", "cut").out, run.out)
+        gpusim.run("report", "cut", "-o", "cut.html").require_code(1).require_error(
+            "its study has not ended", "gpusim study run cut goes on with it")
         require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was written again")
     interrupted = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
     wait_for_points(gpusim, "cut", 14)
@@ -129,10 +137,14 @@ def check_commands(gpusim: Gpusim) -> None:
     """`plan --commands` prints what other engines run; then nothing is left to be simulated."""
     file = study_file(gpusim)
     planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
-    require(f"{POINTS} points, {POINTS} to be simulated" in planned, planned)
+    require(f"{POINTS} points, {POINTS} to be simulated\nabout " in planned and "the beginning of 4 points, which was tried" in planned, planned)
+    require(not (gpusim.scratch / "parts").exists(), "a plan leaves a folder")
     commands = gpusim.run("study", "plan", file, "--out", "parts", "--commands").require_code(0).out.splitlines()
     require_equal("commands", len(commands), POINTS)
-    for command in reversed(commands):
+    for number, command in enumerate(reversed(commands)):
+        if number == 2:
+            planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
+            require(f"{POINTS - 2} to be simulated\nabout " in planned and "as fast as the 2 simulated points took" in planned, planned)
         subprocess.run(shlex.split(command), check=True, cwd=gpusim.scratch, timeout=100, stdout=subprocess.DEVNULL)
     planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
     require(f"{POINTS} points, 0 to be simulated" in planned, planned)

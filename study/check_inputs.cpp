@@ -31,6 +31,14 @@ void check_files(const Study& study, core::Messages& messages) {
 /// others.
 void check_set_on(const std::string& set, const Machines& machines, const core::Where& where,
                   core::Messages& messages) {
+  std::string problem;
+  const auto target = parse_target(set.substr(0, set.find('=')), problem);
+  if (target && target->kind != Target::Kind::kKey) {
+    messages.error(where, fmt::format("{} is no key of a configuration", target_text(*target)),
+                   fmt::format("an axis with one value: --axis {}, or in a study file an [[axis]]{}", set,
+                               target->kind == Target::Kind::kParam ? "; or --param, params" : ""));
+    return;
+  }
   for (const core::MachineConfig& machine : machines) {
     core::Messages of_machine;
     core::check_set(set, machine, where, of_machine);

@@ -70,6 +70,17 @@ TEST(CheckInputs, AParameterThatTheLaunchFileDoesNotHaveIsRefused) {
               HasSubstr("s.toml:7:17: error: 'lots' is no number for the parameter 'N'"));
 }
 
+TEST(CheckInputs, WhatIsNoKeyIsSetByAnAxis) {
+  const auto with_set = [](const std::string& set) {
+    return problems("", R"("tesla_c1060"]
+set = [")" + set + "\"");
+  };
+  EXPECT_THAT(with_set("sms=20"), HasSubstr("s.toml:3:8: error: sms is no key of a configuration\n  hint: an "
+                                            "axis with one value: --axis sms=20"));
+  EXPECT_THAT(with_set("param.N=20"),
+              HasSubstr("--axis param.N=20, or in a study file an [[axis]]; or --param, params"));
+}
+
 TEST(CheckInputs, WordsAndClocksAreChecked) {
   EXPECT_THAT(problems("[[axis]]\nof = \"lowering\"\nvalues = [\"none\", \"shedule\"]\n"),
               HasSubstr("did you mean 'schedule'"));

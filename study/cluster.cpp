@@ -58,6 +58,54 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
+std::string run_command(const Study& study, const Point& point, const std::string& out) {
+  const Workload& w = study.workloads[point.workload];
+  std::string command = "gpusim --config " + shell_word(study.machines[point.machine]);
+  const auto option = [&command](std::string_view name, const std::string& value) {
+    command += fmt::format(" {} {}", name, shell_word(value));
+  };
+  for (const std::string& set : study.sets) option("--set", set);
+  for (const std::string& param : w.params) option("--param", param);
+  for (size_t a = 0; a < study.axes.size(); ++a)
+    for (size_t t = 0; t < study.axes[a].targets.size(); ++t) {
+      const Target& target = study.axes[a].targets[t];
+      const std::string& value = study.axes[a].values[point.values[a]].texts[t];
+      switch (target.kind) {
+        case Target::Kind::kKey:
+          option("--set", target.name + "=" + value);
+          break;
+        case Target::Kind::kParam:
+          option("--param", target.name + "=" + value);
+          break;
+        case Target::Kind::kSms:
+          option("--sms", value);
+          break;
+        case Target::Kind::kCoreClock:
+          option("--core-clock", value);
+          break;
+        case Target::Kind::kInterconnectClock:
+          option("--interconnect-clock", value);
+          break;
+        case Target::Kind::kDramClock:
+          option("--dram-clock", value);
+          break;
+        case Target::Kind::kLowering:
+          option("--lowering", value);
+          break;
+        case Target::Kind::kCache:
+          option("--cache", value);
+          break;
+        case Target::Kind::kSeed:
+          option("--seed", value);
+          break;
+      }
+    }
+  if (study.max_cycles != kDefaultMaxCycles) option("--max-cycles", std::to_string(study.max_cycles));
+  if (!w.launch.empty()) option("--launch", w.launch);
+  option("--out", out);
+  return command + " " + shell_word(w.ptx);
+}
+
 std::string task_command(const ClusterJob& job, size_t task) {
   return fmt::format("{} {}/{}", command_before_part(job), task, job.tasks);
 }

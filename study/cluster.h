@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "study/points.h"
 #include "study/study_file.h"
 
 namespace gpusim::study {
@@ -21,6 +22,8 @@ struct ClusterJob {
   std::string name = "study";        ///< of the study
 };
 
+/// The single run that simulates the point, and records it to `out`.
+[[nodiscard]] std::string run_command(const Study& study, const Point& point, const std::string& out);
 /// The shell command of one task, 0 .. tasks - 1.
 [[nodiscard]] std::string task_command(const ClusterJob& job, size_t task);
 /// What sbatch gets: a script that runs the task of its $SLURM_ARRAY_TASK_ID.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "components/sm/stall_cause.h"
 #include "study/result_tables.h"
 #include "study/why_best.h"
 
@@ -97,9 +98,45 @@ TEST(WhyBest, CausesAddUpToTheCycles) {
   const std::string text = why_text(why, "l1=16K");
   EXPECT_THAT(text, HasSubstr("100 cycles, -100 against l1=16K"));
   EXPECT_THAT(text, HasSubstr("4000 -> 0"));
-  EXPECT_THAT(why_text({100, 200, {{"drain", -100}}, {}}, "l1=16K"),
-              HasSubstr("-100  cycles of drain (all blocks had ended, and stores were still on their way"));
+  EXPECT_THAT(text, HasSubstr("cycles of memory_dram      waiting for data from DRAM\n"));
+  EXPECT_THAT(text, HasSubstr("misses that waited for a free MSHR of the L1\n"));
+  EXPECT_THAT(
+      why_text({100, 200, {{"drain", -100}}, {}}, "l1=16K"),
+      HasSubstr("-100  cycles of drain            waiting for stores that were on their way when all"));
+  EXPECT_EQ(
+      why_sentence({200, 100, {{"memory_l2", -90}, {"memory_l1", 12}, {"issued", -9}}, {}}, "l1=16K"),
+      "it takes 50 % fewer cycles than l1=16K: 45 % less waiting for data that the L2 had, 6 % more waiting "
+      "for data that the L1 had");
+  EXPECT_EQ(why_sentence(WhyBest{}, "l1=16K"), "");
   EXPECT_TRUE(why_best(other, PointResult{}).causes.empty());
+}
+
+TEST(WhyBest, EveryCauseHasWords) {
+  for (const std::string_view cause : comp::kStallCauseNames)
+    EXPECT_THAT(why_sentence({100, 50, {{std::string(cause), -50}}, {}}, "x"), HasSubstr(": 50 % less "))
+        << cause;
+}
+
+TEST(Findings, BeginWithWhatIsBestAndWhyInWords) {
+  Example e;
+  const auto text = [&e] {
+    return findings_text({e.study, e.points, e.results}, find({e.study, e.points, e.results}));
+  };
+  EXPECT_THAT(
+      text(),
+      HasSubstr("in short\n"
+                "  best is l1_mshrs=4 scheduler_policy=y, a factor of 2.22 better than the worst point\n"
+                "  l1_mshrs matters most (factor 2.11; 4 is best), then scheduler_policy (factor 1.04; y is "
+                "best)\n"));
+  // y gains a tenth with one value of l1_mshrs and loses as much with another.
+  for (size_t i = 0; i < e.points.size(); ++i)
+    if (e.study.axes[0].values[e.points[i].values[0]].label == "1" && e.points[i].values[1] == 1)
+      e.results[i].time_s = 2 / 0.9;
+  EXPECT_THAT(text(),
+              HasSubstr(", then scheduler_policy (-10.0 % to +11.1 %, with the values of the others)"));
+  for (PointResult& r : e.results) r.time_s = r.time_s >= 2 ? 2 : 1;
+  EXPECT_THAT(text(), HasSubstr("  l1_mshrs matters most (factor 2.00; 2 suffices); scheduler_policy changes "
+                                "less than 2 % anywhere\n"));
 }
 
 TEST(Findings, TheBestPointIsExplainedAgainstTheFirstOrTheWorst) {

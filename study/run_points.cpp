@@ -14,6 +14,7 @@
 #include "simcore/text/json_text.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
+#include "study/time_estimate.h"
 
 namespace gpusim::study {
 
@@ -237,9 +238,11 @@ std::vector<PointResult> run_points(const Study& study, std::span<const Point> p
     }
     open.push_back(i);
     works.emplace_back([&study, &options, &point = points[which[i]]] {
+      const HostClock clock;
       const PreparedPoint prepared = prepare(study, point, options.config_folders, options.program);
       const Identity identity = prepared.identity;
       const PointResult result = simulate(prepared);
+      store_host_time(options.store, identity.key, clock.now());
       store(options, identity, result);
       return result_json(result);
     });

@@ -53,7 +53,8 @@ constexpr int64_t kMostSms = 4096;
 /// In the order in which they are looked for: "<=" before "<".
 constexpr std::array<std::string_view, 6> kRelations = {"<=", ">=", "==", "!=", "<", ">"};
 
-/// Nothing, and why in `problem`, if the text is no target.
+}  // namespace
+
 std::optional<Target> parse_target(std::string_view text, std::string& problem) {
   for (const NamedTarget& named : kNamedTargets)
     if (named.name == text) return Target{named.kind, {}};
@@ -70,6 +71,8 @@ std::optional<Target> parse_target(std::string_view text, std::string& problem) 
       fmt::join(names, ", "));
   return std::nullopt;
 }
+
+namespace {
 
 /// How a value stands in an option: 32, "32K", true, 1.5. Nothing for lists and tables.
 std::optional<std::string> value_text(const toml::node& node) {

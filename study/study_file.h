@@ -3,6 +3,7 @@
 // when its points are made (study/points.h).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,8 @@ struct Target {
 };
 /// As in a study file: "l1.size", "param.N", "sms", "core_clock", ...
 [[nodiscard]] std::string target_text(const Target& target);
+/// Nothing, and why in `problem`, if the text is no target.
+[[nodiscard]] std::optional<Target> parse_target(std::string_view text, std::string& problem);
 
 /// What is varied. Several targets move together.
 struct Axis {

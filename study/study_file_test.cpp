@@ -235,6 +235,19 @@ TEST(ShellWord, IsOneWord) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
+TEST(RunCommand, IsTheSingleRunOfAPoint) {
+  Study study;
+  study.machines = {"tesla_v100"};
+  study.sets = {"shared.size=8K"};
+  study.workloads.push_back({"w", "my kernels/w.ptx", "w.toml", {"N=64"}, {}});
+  study.axes = {axis_from_option("lsu.mshrs+l1.mshrs=64,128"), axis_from_option("sms=1,2"),
+                axis_from_option("param.M=3"), axis_from_option("core_clock=1GHz")};
+  EXPECT_EQ(run_command(study, {0, 0, {1, 0, 0, 0}}, "best.h5"),
+            "gpusim --config tesla_v100 --set shared.size=8K --param N=64 --set lsu.mshrs=128 --set "
+            "l1.mshrs=128 --sms 1 "
+            "--param M=3 --core-clock 1GHz --launch w.toml --out best.h5 'my kernels/w.ptx'");
+}
+
 TEST(SlurmScript, RunsTheTaskOfItsNumber) {
   const ClusterJob job{"/bin/gpusim", "/s/my study.toml", "/s/points", "/s/slurm", 6, 2, {}};
   EXPECT_THAT(

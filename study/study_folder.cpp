@@ -8,6 +8,7 @@
 
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
+#include "study/cluster.h"
 
 namespace gpusim::study {
 
@@ -130,6 +131,13 @@ std::vector<std::vector<std::string>> csv_cells(const std::string& text, const s
 }
 
 StudyFolder read_study_folder(const std::string& folder, const std::string& store) {
+  std::error_code error;
+  if (!is_study_folder(folder) && fs::is_regular_file(file_in(folder, "study.toml"), error))
+    core::raise_input_error(
+        {folder, 0, 0}, "its study has not ended",
+        fmt::format("gpusim study run {0} goes on with it, gpusim study show {0} says what the "
+                    "simulated points show",
+                    shell_word(folder)));
   if (!is_study_folder(folder))
     core::raise_input_error({folder, 0, 0}, "holds no results of a study",
                             "a folder that gpusim study run has written (--out)");
@@ -140,7 +148,6 @@ StudyFolder read_study_folder(const std::string& folder, const std::string& stor
     f.study.name = fs::path(folder).lexically_normal().parent_path().filename().string();
   f.points = points_of(f.study);
   read_results(f, folder, store.empty() ? file_in(folder, "points") : store);
-  std::error_code error;
   if (fs::is_regular_file(file_in(folder, "predictions.csv"), error)) read_predictions(f, folder);
   if (fs::is_regular_file(file_in(folder, "findings.txt"), error))
     f.findings = core::read_text_file(file_in(folder, "findings.txt"), core::kAnySize);

@@ -27,6 +27,9 @@ struct WhyBest {
 /// Empty causes if one of the points has no issue slots.
 [[nodiscard]] WhyBest why_best(const PointResult& other, const PointResult& best);
 [[nodiscard]] std::string why_text(const WhyBest& why, std::string_view other_point);
+/// The same in one sentence: "it takes 65 % fewer cycles than l1_size=16K: 36 % less waiting for data that
+/// the L2 had". Empty as above.
+[[nodiscard]] std::string why_sentence(const WhyBest& why, std::string_view other_point);
 [[nodiscard]] std::string why_json(const WhyBest& why, uint32_t other_point);
 
 }  // namespace gpusim::study

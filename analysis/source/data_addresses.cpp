@@ -320,6 +320,9 @@ std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
     const uint64_t low = p[0].stride & (~p[0].stride + 1);
     if (p[0].offset == 0 && static_cast<uint64_t>(p[1].offset) < low) return sum(p[0], p[1]);
   }
+  // Compilers add to an address so if it is aligned: the array is the same.
+  if (n == 2 && s.stem == "or" && s.opcode.ends_with("64") && p[0].base.empty() != p[1].base.empty())
+    return sum(p[0], p[1]);
   if (n == 3 && s.stem == "selp") return either(p[0], p[1]);
   return std::ranges::all_of(p, [](const Place& v) { return v.stride == 0; }) ? uniform(name) : unknown();
 }

@@ -78,6 +78,19 @@ TEST(AddressOrigins, FieldsOfRecordsAreTheSameBytesOfEach) {
   EXPECT_EQ(origin(fields, "ld.global.f32 %f1, [%rd23]").stride, 4) << "a loop goes through the record";
 }
 
+TEST(AddressOrigins, AnAlignedArrayIsAddedToByOr) {
+  const Statements kernel{"mov.u64 %rd1, first",       "mov.u64 %rd2, second",    "ld.global.u32 %r1, [%rd9]",
+                          "mul.wide.u32 %rd3, %r1, 8", "or.b64 %rd4, %rd1, %rd3", "add.s64 %rd5, %rd2, %rd3",
+                          "or.b64 %rd6, %rd5, 4",      "or.b64 %rd7, %rd1, %rd2"};
+  const AddressOrigin first = origin(kernel, "red.global.add.u32 [%rd4], 1");
+  const AddressOrigin second = origin(kernel, "red.global.add.u32 [%rd6], 1");
+  EXPECT_EQ(first.base, "first");
+  EXPECT_EQ(first.stride, 8);
+  EXPECT_EQ(second.base, "second");
+  EXPECT_EQ(second.offset, 4);
+  EXPECT_NE(origin(kernel, "red.global.add.u32 [%rd7], 1").base, "first + second") << "no sum";
+}
+
 TEST(AddressOrigins, WhichPartOfAnAddressThreadsAndBlocksSay) {
   const Statements kernel{"mov.u32 %r1, %tid.x",           "mul.wide.u32 %rd1, %r1, 4",
                           "add.s64 %rd2, %rd9, %rd1",      "mov.u32 %r2, %ctaid.x",

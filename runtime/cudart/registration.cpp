@@ -67,8 +67,10 @@ std::vector<Module::Text> texts_of(const Device& device, const Program& program)
     std::string text = ptx_text(*best);
     // The toolkit's library of the device runtime, which the device has itself: it calls NVIDIA's driver.
     if (text.find("__cuda_syscall_cnp") != std::string::npos) continue;
+    // nvcc names it like the CUDA source, whose lines are others.
     texts.push_back(
-        {best->name.empty() ? fmt::format("fat binary {}", program.number) : best->name, std::move(text)});
+        {best->name.empty() ? fmt::format("fat binary {}", program.number) : "PTX of " + best->name,
+         std::move(text)});
   }
   if (texts.empty())
     throw Failure(Code::kNoKernelImageForDevice,

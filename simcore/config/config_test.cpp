@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,7 +151,9 @@ TEST(Config, SetErrorsNameTheSet) {
   };
   EXPECT_EQ(load("shared.sizes=8K"),
             "--set 'shared.sizes=8K': error: unknown key 'sizes' in [shared]\n  hint: did you mean 'size'?");
-  EXPECT_EQ(load("nonsense"), "--set 'nonsense': error: expected section.key=value");
+  EXPECT_THAT(load("nonsense"),
+              testing::StartsWith("--set 'nonsense': error: expected section.key=value\n  hint: "));
+  EXPECT_THAT(load("sms=20"), testing::HasSubstr("--sms"));
   EXPECT_NE(
       load("shared.size=1000").find("shared.size = 1000 is not a multiple of sm.shared_alloc_unit = 512"),
       std::string::npos);
@@ -238,6 +241,20 @@ TEST(Config, CyclesOfExtendsAreRefused) {
   const std::string error = error_of([&] { (void)load_machine(folder + "/a.cfg", {}, {}); });
   EXPECT_NE(error.find("a.cfg:1:11: error: cannot extend 'b.cfg'"), std::string::npos) << error;
   EXPECT_NE(error.find("the file extends itself"), std::string::npos) << error;
+}
+
+TEST(Config, AFileToExtendIsNamedWhole) {
+  const std::string file = testing::TempDir() + "/extends.cfg";
+  const auto extend = [&](const std::string& base) {
+    std::ofstream(file) << "extends = \"" << base << "\"\n";
+    return error_of([&] { (void)load_machine(file, {}, kFolders); });
+  };
+  EXPECT_THAT(extend("tesla_v100"),
+              testing::HasSubstr(
+                  "extends.cfg:1:11: error: cannot extend 'tesla_v100': there is no such file\n  hint: did "
+                  "you mean 'tesla_v100.cfg'? A file is extended by its whole name"));
+  EXPECT_THAT(extend("tesla_v10.cfg"), testing::HasSubstr("did you mean 'tesla_v100.cfg'?"));
+  EXPECT_EQ(extend("tesla_v100.cfg"), "no error") << "in a folder of configurations";
 }
 
 TEST(Config, ListAndDescribeAndDiff) {

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <span>
 
+#include "simcore/text/names.h"
 #include "simcore/text/toml_document.h"
 
 namespace gpusim::core {
 namespace {
 
 constexpr size_t kMaxExtends = 16, kMaxBases = 64;
+constexpr const char* kEnding = ".cfg";
 
 std::optional<RawValue> scalar(const toml::node& node) {
   if (auto v = node.as_integer()) return RawValue(v->get());
@@ -48,6 +52,20 @@ void add_section(const toml::key& key, const toml::table& table, const std::stri
       add_scalar("pipes." + std::string(inner.str()), name, value, file, out, messages);
     }
   }
+}
+
+/// A configuration of these folders whose name is near: 'tesla_v100.cfg' for tesla_v100.
+std::string configuration_hint(const std::string& name, std::span<const std::filesystem::path> folders) {
+  std::set<std::string> names;
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+      if (entry.path().extension() == kEnding) names.insert(entry.path().filename().string());
+  }
+  if (names.contains(name + kEnding))
+    return fmt::format("did you mean '{}{}'? A file is extended by its whole name", name, kEnding);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return name_hint(name, views);
 }
 
 bool stands_before(const RawEntry& a, const RawEntry& b) {
@@ -96,6 +114,12 @@ void RawConfig::add_base(const std::string& base, const Where& where, Messages& 
     if (std::filesystem::exists(file)) break;
     if (const auto other = std::filesystem::path(folder) / base; std::filesystem::exists(other)) file = other;
   }
+  if (!std::filesystem::exists(file)) {
+    std::vector<std::filesystem::path> folders = {file.parent_path()};
+    folders.insert(folders.end(), search_folders_.begin(), search_folders_.end());
+    raise_input_error(where, fmt::format("cannot extend '{}': there is no such file", base),
+                      configuration_hint(base, folders));
+  }
   try {
     if (++bases_ > kMaxBases)
       raise_input_error({}, fmt::format("more than {} files are extended", kMaxBases));
@@ -129,7 +153,9 @@ void RawConfig::add_set(const std::string& set, const Where& where, Messages& me
   const size_t equals = set.find('=');
   const size_t dot = set.substr(0, equals).rfind('.');
   if (equals == std::string::npos || dot == std::string::npos || dot == 0 || dot + 1 == equals) {
-    messages.error(where, "expected section.key=value");
+    messages.error(where, "expected section.key=value",
+                   "such as l1.mshrs=64. `gpusim config describe` lists the keys; SMs, clocks and parameters "
+                   "are none of them: --sms, --core-clock, --param");
     return;
   }
   const std::string text = set.substr(equals + 1);

@@ -105,6 +105,11 @@ TEST(Launch, ReadsEverything) {
   EXPECT_FALSE(launch.copies[1].to_device);
 }
 
+TEST(Launch, AKernelHasAName) {
+  EXPECT_THAT(error_of([] { (void)parse("[[launch]]\nkernel = \"\"\ngrid = [1]\nblock = [1]\n"); }),
+              HasSubstr("w.toml:2:10: error: the kernel's name is empty\n  hint: without `kernel` it is"));
+}
+
 TEST(Launch, BuffersMayHaveAddresses) {
   const LaunchDescription d = parse(
       "[[buffer]]\nname = \"a\"\ntype = \"u8\"\ncount = 3\naddress = 0x10000040\n"

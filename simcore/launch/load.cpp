@@ -258,7 +258,11 @@ class LaunchLoader {
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");
-    spec.kernel = reader.text("kernel", false).value_or("");
+    const std::optional<std::string> kernel = reader.text("kernel", false);
+    spec.kernel = kernel.value_or("");
+    if (kernel && kernel->empty())
+      messages_.error(spec.kernel_where, "the kernel's name is empty",
+                      "without `kernel` it is the only one of the PTX file");
     spec.loop = loop_of(context_, reader);
     read_dimensions(reader, {"grid", LateNumber::Field::kGrid, 0, 1, kMaxGrid}, spec, spec.grid);
     read_dimensions(reader, {"block", LateNumber::Field::kBlock, 0, 1, kMaxBlock}, spec, spec.block);

@@ -332,6 +332,33 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
   EXPECT_TRUE(read_text_file(path) == read_text_file(temp("log.h5")));
 }
 
+/// Whatever kills the process then: the program that it runs may crash on the host.
+TEST(Recorder, AKernelThatHasEndedIsInTheFileSoon) {
+  const std::string path = temp("ended.h5");
+  std::filesystem::remove(path);
+  constexpr double kNeverBetween = 1000;  // seconds
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, kNeverBetween);
+  const auto end_kernel = [&](uint64_t cycles) {
+    recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "k", 0, true}});
+    recorder->end_kernel(std::vector<KernelAttribute>{{"cycles", "", cycles, false}});
+  };
+  const auto cycles_in_file = [&path](const std::string& kernel) -> uint64_t {
+    const RecordedFile file(path);
+    return file.exists(kernel) && file.has_attribute(kernel, "cycles")
+               ? file.number_attribute(kernel, "cycles")
+               : 0;
+  };
+  for (const uint64_t kernel : {0U, 1U}) {
+    end_kernel(kernel + 7);
+    const std::string name = "/kernels/" + std::to_string(kernel);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (cycles_in_file(name) == 0 && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(cycles_in_file(name), kernel + 7);
+  }
+  recorder->close("complete", "");
+}
+
 std::string error_of(const std::function<void()>& run) {
   try {
     run();

@@ -22,6 +22,9 @@ namespace {
 
 constexpr size_t kMaxOutstanding = 16;
 constexpr int kMaxHelpers = 64;
+/// After a kernel's end a commit comes at once, unless the last one is less than so many times its own length
+/// ago: of many short kernels, at most this part of the time goes into commits.
+constexpr int kCommitSpacing = 20;
 using Buffer = std::unique_ptr<std::byte[]>;
 
 /// A full chunk on its way to the file.
@@ -59,9 +62,10 @@ class Pipeline {
     created.get_future().get();
   }
 
-  void push(std::function<void(Hdf5Writer&)> job) {
+  /// `commit`: what has been written up to here is to survive the end of the process.
+  void push(std::function<void(Hdf5Writer&)> job, bool commit = false) {
     const std::scoped_lock lock(mutex_);
-    jobs_.push_back({std::move(job), nullptr});
+    jobs_.push_back({std::move(job), nullptr, commit});
     work_.notify_all();
   }
 
@@ -74,7 +78,7 @@ class Pipeline {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return outstanding_ < kMaxOutstanding; });
     ++outstanding_;
-    jobs_.push_back({nullptr, chunk});
+    jobs_.push_back({nullptr, chunk, false});
     if (!helpers_.empty()) to_pack_.push_back(chunk);
     work_.notify_all();
     return take_buffer();
@@ -116,6 +120,7 @@ class Pipeline {
   struct Job {
     std::function<void(Hdf5Writer&)> run;
     std::shared_ptr<ChunkJob> chunk;
+    bool commit = false;
   };
 
   Buffer take_buffer() {
@@ -148,7 +153,8 @@ class Pipeline {
     using Clock = std::chrono::steady_clock;
     const auto interval =
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(interval_));
-    Clock::time_point due = Clock::now() + interval;
+    Clock::time_point committed = Clock::now(), due = committed + interval;
+    Clock::duration cost{};  ///< of the last commit
     bool dirty = false;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -169,10 +175,13 @@ class Pipeline {
       lock.unlock();
       attempt([&] { do_job(writer, job); });
       dirty = dirty || job.run != nullptr || job.chunk != nullptr;
-      if (dirty && !failed_ && !closed_ && Clock::now() >= due) {
+      if (job.commit) due = std::min(due, committed + kCommitSpacing * cost);
+      if (const Clock::time_point now = Clock::now(); dirty && !failed_ && !closed_ && now >= due) {
         attempt([&] { writer.commit(); });
         dirty = false;
-        due = Clock::now() + interval;
+        committed = Clock::now();
+        cost = committed - now;
+        due = committed + interval;
       }
       lock.lock();
       if (job.chunk != nullptr) {
@@ -332,9 +341,9 @@ class Hdf5Recorder final : public Recorder {
     need_kernel();
     for (auto& table : open_[current_]) table->finish();
     open_.erase(current_);
-    pipeline_.push([kernel = current_, copy = copied(attributes)](Hdf5Writer& writer) {
-      writer.end_kernel(kernel, copy);
-    });
+    pipeline_.push([kernel = current_,
+                    copy = copied(attributes)](Hdf5Writer& writer) { writer.end_kernel(kernel, copy); },
+                   true);
     current_ = kNoKernel;
   }
 

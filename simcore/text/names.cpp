@@ -15,12 +15,21 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+/// Whether `name` is the end of the candidate from a '_' or '.' on: v100 of tesla_v100.
+bool is_last_word(std::string_view name, std::string_view candidate) {
+  if (name.empty() || candidate.size() <= name.size() || !candidate.ends_with(name)) return false;
+  const char before = candidate[candidate.size() - name.size() - 1];
+  return before == '_' || before == '.';
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
   const std::string folded = lower(name);
+  for (std::string_view candidate : candidates)
+    if (is_last_word(folded, lower(candidate))) return candidate;
   for (std::string_view candidate : candidates) {
     const size_t distance = edit_distance(folded, lower(candidate));
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {

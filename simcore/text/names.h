@@ -7,8 +7,8 @@
 
 namespace gpusim::core {
 
-/// The candidate nearest to `name`, the first of equals; empty if none is within a third of the length (at
-/// least 2).
+/// The candidate whose last word is `name` (v100 of tesla_v100), else the nearest one; empty if none is
+/// within a third of the length (at least 2).
 [[nodiscard]] std::string_view nearest_name(std::string_view name,
                                             std::span<const std::string_view> candidates);
 

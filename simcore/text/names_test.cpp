@@ -25,6 +25,8 @@ TEST(NearestName, FindsTypos) {
   EXPECT_EQ(nearest_name("max_wraps", names), "max_warps");
   EXPECT_EQ(nearest_name("Registers", names), "registers");
   EXPECT_EQ(nearest_name("zzzzzzzz", names), "");
+  EXPECT_EQ(nearest_name("V100", std::vector<std::string_view>{"h100", "tesla_v100"}), "tesla_v100")
+      << "its last word";
   EXPECT_EQ(name_hint("register", names), "did you mean 'registers'?");
   EXPECT_EQ(name_hint("zzzzzzzz", names), "valid: max_warps, max_threads, registers, max_blocks");
   EXPECT_EQ(name_hint("x", {}), "");
