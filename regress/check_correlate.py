@@ -253,18 +253,23 @@ def check_table(gpusim: Gpusim) -> None:
 
 
 def check_energies(gpusim: Gpusim) -> None:
-    """The V100's energies are their priors, each group times one factor: what calibrate_power.py --update writes, and nothing by hand."""
+    """Energies are their priors, each group times one factor: what calibrate_power.py --update writes, and nothing by hand."""
+    for machine, column in (("tesla_v100", "prior"), ("h100", "prior_h100"), ("h200", "prior_h100")):
+        check_energies_of(gpusim, machine, column)
+
+
+def check_energies_of(gpusim: Gpusim, machine: str, column: str) -> None:
     with (gpusim.source / "regress" / "power_priors.csv").open(encoding="utf-8", newline="") as text:
         priors = list(csv.DictReader(text))
-    section = gpusim.run("config", "show", "tesla_v100").require_code(0).out.split("\n[energy]\n")[1].split("\n[")[0]
+    section = gpusim.run("config", "show", machine).require_code(0).out.split("\n[energy]\n")[1].split("\n[")[0]
     picojoules = {"": 1, "pJ": 1, "nJ": 1e3}  # W have no unit
     shown = {key: float(value) * picojoules[unit] for key, value, unit in re.findall(r'^(\w+) *= *"?([\d.]+)([pn]J)?', section, re.MULTILINE)}
     require_equal("energies with a prior", sorted(row["key"] for row in priors), sorted(shown))
     factors: dict[str, list[float]] = {}
     for row in priors:
-        factors.setdefault(row["group"], []).append(shown[row["key"]] / float(row["prior"]))
+        factors.setdefault(row["group"], []).append(shown[row["key"]] / float(row[column]))
     for group, each in factors.items():
-        require(max(each) / min(each) < 1.011, f"{group}: its energies are {each} times their priors")  # three digits each
+        require(max(each) / min(each) < 1.011, f"{machine}: {group}: its energies are {each} times their priors")  # three digits each
 
 
 def check_measured(gpusim: Gpusim) -> None:
