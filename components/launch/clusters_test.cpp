@@ -308,7 +308,8 @@ TEST(Clusters, RemoteLoadsAndBarriersTakeTheTimeOfTheirKeys) {
   const auto four_rounds = [](const std::vector<std::string>& sets) {
     return cycles_of_run(rotation(8, 4, 9), sets) - cycles_of_run(rotation(8, 4, 5), sets);
   };
-  EXPECT_EQ(four_rounds({"block_clusters.barrier_latency=280"}) - four_rounds({}), 4 * 100);
+  // Which of the greedy warps comes first at a barrier may change by a cycle.
+  EXPECT_NEAR(four_rounds({"block_clusters.barrier_latency=280"}) - four_rounds({}), 4 * 100, 2);
 }
 
 TEST(Clusters, AskingAnMbarrierTakesTheTimeOfARead) {

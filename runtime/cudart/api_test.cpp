@@ -600,7 +600,7 @@ class HopperCudart : public Cudart {
  protected:
   void SetUp() override {
     Cudart::SetUp();
-    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/h200.cfg", 1);
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/h100.cfg", 1);
   }
 };
 
