@@ -27,6 +27,7 @@ LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memo
           true, checker, {}, host_memory),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, checker, options_.sample_cycles) {
+  if (file_.recorder() != nullptr) file_.recorder()->tell_at_end();
   gpu_.dispatcher().set_hooks(dispatcher_hooks());
   observe_from_time_to_time();
 }
@@ -126,16 +127,12 @@ void LiveRun::tell_progress(uint64_t core_cycle) const {
 }
 
 void LiveRun::observe_from_time_to_time() {
-  observe(engine_, gpu_, options_.max_cycles,
-          {[this](uint64_t now) { guarded([&] { records_.sample(now); }); },
-           [this] { return records_.next_sample(); },
-           [this](uint64_t now) {
-             guarded([&] {
-               if (file_.recorder() != nullptr) file_.recorder()->check();
-               tell_progress(now);
-             });
-           },
-           [this](uint64_t now) { watch(now); }});
+  observe(
+      engine_, gpu_, options_.max_cycles,
+      {[this](uint64_t now) { guarded([&] { records_.sample(now); }); },
+       [this] { return records_.next_sample(); },
+       // A file that cannot be written is no fault of the program, which goes on; the end of the run tells.
+       [this](uint64_t now) { guarded([&] { tell_progress(now); }); }, [this](uint64_t now) { watch(now); }});
 }
 
 void LiveRun::begin_batch() {

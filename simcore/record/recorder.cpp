@@ -278,7 +278,7 @@ class Hdf5Recorder final : public Recorder {
   [[nodiscard]] EventLevel level() const override { return level_; }
 
   uint64_t begin_kernel(std::span<const KernelAttribute> attributes) override {
-    pipeline_.check();
+    check();
     current_ = kernels_++;
     open_[current_];
     pipeline_.push([kernel = current_, copy = copied(attributes)](Hdf5Writer& writer) {
@@ -312,7 +312,7 @@ class Hdf5Recorder final : public Recorder {
 
   void write_run_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                        std::span<const std::vector<std::string>> texts) override {
-    pipeline_.check();
+    check();
     write_whole(Hdf5Writer::kRun, schema, records, rows, texts);
   }
 
@@ -347,7 +347,10 @@ class Hdf5Recorder final : public Recorder {
     current_ = kNoKernel;
   }
 
-  void check() override { pipeline_.check(); }
+  void check() override {
+    if (!tells_at_end_) pipeline_.check();
+  }
+  void tell_at_end() override { tells_at_end_ = true; }
 
   bool close(std::string_view status, std::string_view reason) override {
     if (closed_) return left_;
@@ -370,7 +373,7 @@ class Hdf5Recorder final : public Recorder {
     return {attributes.begin(), attributes.end()};
   }
   void need_kernel() {
-    pipeline_.check();
+    check();
     if (current_ == kNoKernel) throw RecordError("recorder: no kernel has begun");
   }
   void write_whole(uint64_t kernel, const TableSchema& schema, std::span<const std::byte> records,
@@ -389,6 +392,7 @@ class Hdf5Recorder final : public Recorder {
 
   static constexpr uint64_t kNoKernel = ~0ull;
   EventLevel level_;
+  bool tells_at_end_ = false;
   bool closed_ = false;
   bool left_ = true;                            ///< set by the writer's thread, read after it has ended
   uint64_t kernels_ = 0, current_ = kNoKernel;  ///< begun so far; the one that calls are about

@@ -88,6 +88,9 @@ class Recorder {
   /// Throws RecordError if the writer thread met an error (cheap: one atomic load). Called at every few
   /// thousand cycles.
   virtual void check() = 0;
+  /// From now on errors of the writer thread surface at close() alone: what is recorded is somebody's
+  /// program, which goes on without a file.
+  virtual void tell_at_end() = 0;
   /// Final status: "complete", "partial" or "failed" with a reason. Waits for the writer. Throws RecordError.
   /// False if nothing is left of this recording: it is partial and what was worth keeping has kept its name.
   virtual bool close(std::string_view status, std::string_view reason) = 0;
