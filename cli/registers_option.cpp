@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -49,17 +51,11 @@ struct Assembled {
 };
 Assembled assemble(const std::string& ptx, const std::string& architecture) {
   const ScratchFolder folder;
-  std::vector<std::string> words{"ptxas",         "--verbose",         "--gpu-name", architecture,
-                                 "--output-file", folder.file("code"), ptx};
   core::ChildProcess ptxas([&](int pipe) {
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
     dup2(pipe, STDOUT_FILENO);
     dup2(pipe, STDERR_FILENO);
-    execvp(arguments[0], arguments.data());
-    return core::kNoSuchProgram;
+    return core::become_program(
+        {"ptxas", "--verbose", "--gpu-name", architecture, "--output-file", folder.file("code"), ptx});
   });
   const core::ProcessEnd end = ptxas.wait();
   return {end, ptxas.answer()};

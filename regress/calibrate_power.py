@@ -11,8 +11,8 @@ something: a group that no kernel shows keeps its prior. Nothing depends on what
 first one did. Kernels that were measured at several clocks weigh as one, and so do the kernels of one PTX file of the H100.
 
 --check prints the errors of the machine as it is. --update writes the coefficients into the machine's configuration (the H100's into
-configs/h200.cfg, which both have them from). --keep stores what the simulations say in FILE, or uses what is there. Every fit is also judged by leaving each kernel of the role fit out in turn: that is
-what the model's terms, their groups and STIFFNESS are chosen by. Needs numpy.
+configs/h200.cfg, which both have them from). --keep stores what the simulations say in FILE, or uses what is there. Every fit is
+also judged by leaving each kernel of the role fit out in turn: that is what the model's terms, their groups and STIFFNESS are chosen by. Needs numpy.
 """
 import argparse
 import csv

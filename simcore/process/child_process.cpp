@@ -129,16 +129,20 @@ bool send_answer(int pipe, std::string_view text) {
   return true;
 }
 
+int become_program(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return errno == ENOENT ? kNoSuchProgram : 126;
+}
+
 ProcessEnd run_program(const std::vector<std::string>& words, int input, int output) {
   return ChildProcess([&](int) {
-           std::vector<char*> arguments;
-           arguments.reserve(words.size() + 1);
-           for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-           arguments.push_back(nullptr);
            dup2(input, STDIN_FILENO);
            dup2(output, STDOUT_FILENO);
-           execvp(arguments[0], arguments.data());
-           return errno == ENOENT ? kNoSuchProgram : 126;
+           return become_program(words);
          })
       .wait();
 }

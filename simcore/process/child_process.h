@@ -75,6 +75,8 @@ bool send_answer(int pipe, std::string_view text);
 
 /// Status of a program that is not on the PATH, as a shell has it.
 inline constexpr int kNoSuchProgram = 127;
+/// In the child: becomes a program of the PATH. Returns what to exit with if that cannot be.
+[[nodiscard]] int become_program(const std::vector<std::string>& words);
 /// Runs a program of the PATH, which reads from and writes to these descriptors.
 [[nodiscard]] ProcessEnd run_program(const std::vector<std::string>& words, int input, int output);
 
