@@ -47,7 +47,7 @@ CASES: dict[str, tuple[str, str, str, dict[str, int]]] = {
 # Changes that relieve what is named. A pipe is relieved by the cycles of its operations.
 RELIEF: dict[str, tuple[str, ...]] = {
     "launch": ("overhead of starting the kernel and its blocks",),
-    "network": ("interconnect and L2 clock", "width of interconnect ports"),
+    "network": ("interconnect and L2 clock", "width of interconnect ports", "cycles of a sector in the data of the L2"),
     "atomics": ("cycles of an atomic operation in L2", "interconnect and L2 clock"),
     "dram": ("DRAM clock", "times of DRAM rows", "DRAM banks"),
     "camping": ("partitions of addresses",),

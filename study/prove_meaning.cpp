@@ -6,7 +6,7 @@
 namespace gpusim::study {
 namespace {
 
-constexpr std::array<Meaning, 36> kMeanings{{
+constexpr std::array<Meaning, 37> kMeanings{{
     {"cycles between issue slots",
      "every operation of a warp takes an issue slot: a program needs fewer of them"},
     {"schedulers with their pipes", "each has issue slots and pipes of its own", true},
@@ -65,6 +65,10 @@ constexpr std::array<Meaning, 36> kMeanings{{
     {"cycles of an atomic operation in L2",
      "atomics of one partition follow each other: fewer if a warp or a block adds them up "
      "first"},
+    {"cycles of a sector in the data of the L2",
+     "slices of the L2 read, write and fill one sector after another: fewer if sectors are used whole, or "
+     "kept "
+     "in the L1 or shared memory"},
     {"L2 latency", "warps wait for replies: independent loads, or more warps, hide that"},
     {"TLB reach", "pages that are in use at one time: accesses that keep together need fewer"},
     {"latency of translation", "warps wait for pages: accesses that keep together need fewer"},

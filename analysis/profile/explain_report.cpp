@@ -86,7 +86,7 @@ std::string queue_text(const KernelRecord& kernel, const core::MachineConfig& ma
   const std::string limiter = limiter_name(limiter_candidates(kernel, machine), kernel.cycles);
   const char* queue = limiter == "atomics"   ? "behind atomics in the memory partitions"
                       : limiter == "camping" ? "in front of one memory partition after another"
-                      : limiter == "network" ? "in front of the interconnect's ports"
+                      : limiter == "network" ? "in front of the interconnect's ports or the L2"
                       : limiter == "lsu"     ? "in the load/store unit"
                                              : nullptr;
   return queue == nullptr

@@ -65,7 +65,7 @@ class Shares {
   [[nodiscard]] double fullest_port() const {
     double port = 0;
     for (const char* unit :
-         {"request_in", "request_out", "request_links", "reply_in", "reply_out", "reply_links"})
+         {"request_in", "request_out", "request_links", "l2_data", "reply_in", "reply_out", "reply_links"})
       port = std::max(port, at_a_time(unit));
     return port;
   }
@@ -397,7 +397,8 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
                        std::max(share({"launch"}), 100 * Shares(kernel, machine).peak("dispatcher")));
   if (name == "network")
     return full_unit(kernel, machine,
-                     {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
+                     {"request_in", "request_links", "request_out", "l2_data", "reply_in", "reply_links",
+                      "reply_out"}) +
            line_of(kernel, {"transferred_bytes"});
   if (name == "camping")
     return fmt::format(

@@ -27,7 +27,7 @@ struct UnitInfo {
   bool works = true;  ///< else a wait, or places that are held
 };
 
-constexpr std::array<UnitInfo, 40> kUnits{{
+constexpr std::array<UnitInfo, 42> kUnits{{
     {"issue", "issue slots"},
     {"lsu_port", "transactions of the load/store unit"},
     {"coalescer", "coalescer"},
@@ -56,6 +56,7 @@ constexpr std::array<UnitInfo, 40> kUnits{{
     {"l2_requests", "requests to the memory partitions"},
     {"l2_replies", "replies of the memory partitions"},
     {"l2_atomics", "atomics in the memory partitions"},
+    {"l2_data", "data of the L2 slices"},
     {"l2_mshrs", "MSHRs of the L2", false},
     {"l2_wait_mshr", "memory partition waits for an MSHR", false},
     {"l2_wait_merge", "memory partition waits for room in a line's MSHR", false},
@@ -63,6 +64,7 @@ constexpr std::array<UnitInfo, 40> kUnits{{
     {"l2_wait_dram_queue", "memory partition waits for the way to DRAM", false},
     {"l2_wait_reply", "memory partition waits for replies to leave", false},
     {"l2_wait_atomics", "memory partition waits for earlier atomics", false},
+    {"l2_wait_data", "memory partition waits for the data of the L2", false},
     {"dram_bus", "data bus of DRAM"},
     {"dram_rows", "data bus of DRAM waits for a row"},
     {"dram_turnarounds", "data bus of DRAM turns between reads and writes"},

@@ -63,6 +63,7 @@ core::Cycle L2Partition::tick(core::Cycle cycle) {
   if (!refused_) next = std::min(next, next_request_.count());
   if (refused_ && l2_.atomic_free() > now && requests_->front()->kind == RequestKind::kAtomic)
     next = std::min(next, l2_.atomic_free());
+  if (refused_ && l2_.data_free() > now) next = std::min(next, l2_.data_free());
   return later(next, now);
 }
 
@@ -77,6 +78,7 @@ void L2Partition::send_answer() {
 PartitionUse L2Partition::use(uint64_t now) const {
   PartitionUse use = use_;
   use.atomic_cycles = l2_.atomic_cycles();
+  use.data_cycles = l2_.data_cycles();
   use.mshrs = l2_.mshr_cycles(now);
   return use;
 }

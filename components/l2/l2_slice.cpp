@@ -40,6 +40,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       fetch_(config.sector / kSector),
       most_runs_((config.line / kSector + 1) / 2 * 2),
       atomics_(config),
+      data_(config),
       waiting_(size_t{config.mshrs} * config.merges),
       free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),
@@ -84,6 +85,7 @@ CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
 }
 
 CacheResult L2Slice::write(const Access& a, uint64_t now) {
+  if (data_.free_at() > now) return refuse(a, PartitionWait::kData);
   uint32_t frame = tags_.find(a.line);
   const bool found = frame != TagArray::kNoFrame;
   if (!can_answer(a.request, kHits)) return refuse(a, PartitionWait::kReply);
@@ -94,17 +96,22 @@ CacheResult L2Slice::write(const Access& a, uint64_t now) {
   }
   if (found) tags_.touch(frame);
   modify(frame, a.sectors);
+  data_.write(sectors_in(a.sectors), now);
   answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, found ? a.sectors : 0);
   return CacheResult::kWrite;
 }
 
 CacheResult L2Slice::hit(const Access& a, uint32_t frame, uint64_t now) {
+  const bool atomic = a.request.kind == RequestKind::kAtomic;
+  if (!atomic && data_.free_at() > now) return refuse(a, PartitionWait::kData);
   if (!can_answer(a.request, kHits)) return refuse(a, PartitionWait::kReply);
   tags_.touch(frame);
-  if (a.request.kind == RequestKind::kAtomic) {
+  if (atomic) {
     modify(frame, a.sectors);
     occupy_atomic_unit(a.request, now);
+  } else {
+    data_.read(sectors_in(a.sectors), now);
   }
   answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, a.sectors);
@@ -146,7 +153,8 @@ CacheResult L2Slice::refuse(const Access& a, PartitionWait why) {
                                                                                    &L2Stats::no_way,
                                                                                    &L2Stats::no_queue,
                                                                                    &L2Stats::no_reply,
-                                                                                   &L2Stats::no_atomic_unit};
+                                                                                   &L2Stats::no_atomic_unit,
+                                                                                   &L2Stats::no_data};
   stats_.*kCounted[why] += !a.again;
   refusal_ = why;
   return CacheResult::kReservationFail;
@@ -215,10 +223,14 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
   const SectorMask sectors = tags_.sectors_of(map_.local(reply.address), bytes);
   const uint32_t frame = tags_.find(mshrs_.line(entry));
   tags_.fill(frame, sectors);
+  data_.fill(bytes / kSector, now);
   const bool done = mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
     const MemoryRequest& r = waiting_[waiter];
-    if (r.kind == RequestKind::kAtomic) modify(frame, sectors_of(r));
-    answer(r, kFilled, MemoryLevel::kDram, now);
+    if (r.kind == RequestKind::kAtomic)
+      modify(frame, sectors_of(r));
+    else
+      data_.read(sectors_in(sectors_of(r)), now);
+    answer(r, kFilled, MemoryLevel::kDram, std::max(now, data_.free_at()));
     free_waiting_.give_back(waiter);
   });
   if (done) mshr_cycles_ += now;

@@ -17,6 +17,7 @@
 #include "components/cache/mshr_table.h"
 #include "components/cache/tag_array.h"
 #include "components/l2/atomic_unit.h"
+#include "components/l2/data_port.h"
 #include "components/l2/dirty_lines.h"
 #include "components/l2/l2_stats.h"
 #include "components/l2/partition_use.h"
@@ -53,6 +54,8 @@ class L2Slice {
   bool take_constant_hit(const MemoryRequest& request, uint64_t now);
   /// When the unit that performs atomics can begin the next one.
   [[nodiscard]] uint64_t atomic_free() const { return atomics_.free_at(); }
+  /// When its data can be read or written next.
+  [[nodiscard]] uint64_t data_free() const { return data_.free_at(); }
   /// A reply of DRAM: sectors that have come, or the acknowledgement of a write-back.
   void fill(const MemoryReply& reply, uint64_t now);
 
@@ -77,9 +80,10 @@ class L2Slice {
   [[nodiscard]] const L2Stats& stats() const { return stats_; }
   /// What the request waits for that take() has refused last.
   [[nodiscard]] PartitionWait refusal() const { return refusal_; }
-  /// Since the start of the simulation, in interconnect cycles: of the unit that performs atomics; MSHRs in
-  /// use x cycles until `now`.
+  /// Since the start of the simulation, in interconnect cycles: of the unit that performs atomics; of the
+  /// port of its data; MSHRs in use x cycles until `now`.
   [[nodiscard]] uint64_t atomic_cycles() const { return atomics_.busy_cycles(); }
+  [[nodiscard]] uint64_t data_cycles() const { return data_.busy_cycles(); }
   [[nodiscard]] uint64_t mshr_cycles(uint64_t now) const { return mshr_cycles_ + now * mshrs_.in_use(); }
   [[nodiscard]] uint64_t dirty_sectors() const;
   /// What it holds, for deadlock reports; empty if nothing.
@@ -146,6 +150,7 @@ class L2Slice {
   uint32_t fetch_;      ///< sectors that are fetched as one
   uint32_t most_runs_;  ///< DRAM requests of one miss: those of its sectors and of the line that leaves
   AtomicUnit atomics_;
+  DataPort data_;
   core::SparseArray<MemoryRequest> waiting_;  ///< requests that wait for sectors
   FreeList<uint32_t> free_waiting_;
   std::vector<bool> far_ports_;

@@ -302,5 +302,45 @@ TEST_F(L2SliceTest, AnswersToTheOtherHalfTakeLonger) {
   EXPECT_EQ(slice->stats().far, 2u);
 }
 
+/// A slice of 1.5 cycles for a sector that is read, 2 for one that is written, 0.5 for one that DRAM brings.
+core::MachineConfig::Partition with_port() {
+  core::MachineConfig::Partition c = small();
+  c.read_cycles = 1.5, c.write_cycles = 2, c.fill_cycles = 0.5;
+  return c;
+}
+
+TEST_F(L2SliceTest, WritesAndHitsFollowEachOtherThroughThePortOfTheData) {
+  build(with_port());
+  EXPECT_EQ(write(0, 0b0111), CacheResult::kWrite);
+  EXPECT_EQ(slice->data_free(), 106u);
+  EXPECT_EQ(read(0, 0b0001), CacheResult::kReservationFail) << "three sectors are being written until 106";
+  EXPECT_EQ(slice->refusal(), PartitionWait::kData);
+  EXPECT_EQ(write(0, 0b0001), CacheResult::kReservationFail);
+  EXPECT_EQ(slice->stats().no_data, 2u);
+  EXPECT_EQ(slice->take(request(RequestKind::kRead, 0, 0b0001), 106, true), CacheResult::kHit);
+  EXPECT_EQ(slice->take(request(RequestKind::kRead, 0, 0b0001), 107, false), CacheResult::kHit)
+      << "begins in the cycle in which the one before ends";
+  EXPECT_EQ(slice->data_free(), 109u);
+  EXPECT_EQ(slice->data_cycles(), 9u) << "6 and twice 1.5";
+}
+
+TEST_F(L2SliceTest, WhatDramBringsTakesThePortAndIsReadThroughIt) {
+  build(with_port());
+  EXPECT_EQ(write(1, 0b1111), CacheResult::kWrite);
+  EXPECT_EQ(read(0, 0b0011), CacheResult::kMiss) << "a miss has nothing to read yet";
+  (void)dram(105);
+  EXPECT_EQ(slice->data_free(), 112u) << "written until 108, then two sectors of 0.5 and of 1.5";
+  ASSERT_EQ(slice->answer_at(), 110u) << "the write";
+  (void)slice->pop_answer();
+  EXPECT_EQ(slice->answer_at(), 112u) << "the read";
+}
+
+TEST_F(L2SliceTest, AtomicsDoNotTakeThePort) {
+  build(with_port());
+  EXPECT_EQ(write(0, 0b1111), CacheResult::kWrite);
+  EXPECT_EQ(slice->take(atomic(0, 0, 1), 100, false), CacheResult::kHit);
+  EXPECT_EQ(slice->data_free(), 108u);
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -30,6 +30,7 @@ namespace gpusim::comp {
   COUNTER(no_queue, "l2_wait_dram_queue", "1", "requests that waited for room in the queue to DRAM")         \
   COUNTER(no_reply, "l2_wait_reply", "1", "hits that waited because replies could not leave")                \
   COUNTER(no_atomic_unit, "l2_wait_atomic_unit", "1", "atomics that waited for those before them")           \
+  COUNTER(no_data, "l2_wait_data", "1", "hits and writes that waited for the port of the slice's data")      \
   COUNTER(written, "", "1", "of the sectors sent to DRAM, those acknowledged")
 
 struct L2Stats {

@@ -16,12 +16,14 @@ enum class PartitionWait : uint8_t {
   kDramQueue,  ///< the way to DRAM is full
   kReply,      ///< replies do not leave
   kAtomics,    ///< the unit that performs atomics is busy
+  kData,       ///< the port of the slice's data is busy
   kCount
 };
 
 struct PartitionUse {
   uint64_t requests = 0, replies = 0;  ///< one of each a cycle at most
   uint64_t atomic_cycles = 0;          ///< of the unit that performs atomics
+  uint64_t data_cycles = 0;            ///< of the port of the slice's data
   uint64_t mshrs = 0;                  ///< of the L2 slice in use x cycles; right when nothing is on its way
   core::EnumArray<uint64_t, PartitionWait> waits{};
 };

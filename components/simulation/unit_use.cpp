@@ -48,7 +48,8 @@ constexpr core::EnumArray<WaitName, PartitionWait> kPartitionWaits = {
     WaitName{"l2_wait_way", "cycles in which its oldest request waited for a line of its set"},
     WaitName{"l2_wait_dram_queue", "cycles in which its oldest request waited for the way to DRAM"},
     WaitName{"l2_wait_reply", "cycles in which its oldest request waited for replies to leave"},
-    WaitName{"l2_wait_atomics", "cycles in which its oldest request waited for earlier atomics"}};
+    WaitName{"l2_wait_atomics", "cycles in which its oldest request waited for earlier atomics"},
+    WaitName{"l2_wait_data", "cycles in which its oldest request waited for the port of the slice's data"}};
 
 void add_schedulers(Units& units, const Sms& sms, const core::MachineConfig& machine,
                     const TimingTables& timing) {
@@ -172,14 +173,19 @@ std::vector<UnitCount> Gpu::unit_counts() const {
   add_partitions(units, partitions_, interconnect_.now().count(), "l2_atomics",
                  "cycles for which atomics took their unit", 1,
                  [](const PartitionUse& u) { return u.atomic_cycles; });
+  const core::MachineConfig::Partition& l2 = machine_.l2;
+  if (l2.read_cycles + l2.write_cycles + l2.fill_cycles > 0)
+    add_partitions(units, partitions_, interconnect_.now().count(), "l2_data",
+                   "cycles for which sectors took the port of its L2 slice's data", 1,
+                   [](const PartitionUse& u) { return u.data_cycles; });
   if (machine_.l2.bytes != 0)
     add_partitions(units, partitions_, interconnect_.now().count(), "l2_mshrs",
                    "MSHRs of the L2 slice in use, summed over cycles", machine_.l2.mshrs,
                    [](const PartitionUse& u) { return u.mshrs; });
   for (size_t i = 1; i < static_cast<size_t>(PartitionWait::kCount); ++i) {
     const auto why = static_cast<PartitionWait>(i);
-    const bool of_cache =
-        why == PartitionWait::kMshr || why == PartitionWait::kMerge || why == PartitionWait::kWay;
+    const bool of_cache = why == PartitionWait::kMshr || why == PartitionWait::kMerge ||
+                          why == PartitionWait::kWay || why == PartitionWait::kData;
     if (of_cache && machine_.l2.bytes == 0) continue;
     add_partitions(units, partitions_, interconnect_.now().count(), kPartitionWaits[why].name,
                    kPartitionWaits[why].meaning, 1, [why](const PartitionUse& u) { return u.waits[why]; });

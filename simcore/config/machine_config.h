@@ -207,7 +207,9 @@ struct MachineConfig {
     double atomic_cycles = 1;         ///< interconnect cycles for each step of an atomic access (coalescer.h)
     double atomic_float_cycles = 0;   ///< the same for floating-point numbers; 0: as atomic_cycles
     double atomic_access_cycles = 0;  ///< besides those of its steps
-    PartitionHash hash{};             ///< which partition a block of addresses is in
+    /// Interconnect cycles of the port of a slice's data, for each sector that goes through it.
+    double read_cycles = 0, write_cycles = 0, fill_cycles = 0;
+    PartitionHash hash{};    ///< which partition a block of addresses is in
     uint32_t hash_bits = 0;  ///< address bits that kXor and kPolynomial hash besides the partition's; 0: all
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none

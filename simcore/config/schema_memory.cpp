@@ -120,6 +120,14 @@ std::span<const KeySpec> memory_keys() {
        "the same for floating-point numbers; 0: as l2.atomic_cycles", AT(l2.atomic_float_cycles)},
       {"l2", "atomic_access_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
        "of a partition for each atomic access, besides those of its steps", AT(l2.atomic_access_cycles)},
+      {"l2", "read_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
+       "of the one port of a slice's data, for each 32 bytes that are read: hits, and what DRAM brought; 0: "
+       "none",
+       AT(l2.read_cycles)},
+      {"l2", "write_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
+       "the same for each 32 bytes that SMs write", AT(l2.write_cycles)},
+      {"l2", "fill_cycles", K::kReal, "interconnect cycles", "0", 0, 1e4, "",
+       "the same for each 32 bytes that DRAM brings", AT(l2.fill_cycles)},
       {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial|scatter",
        "partition of an address: its block's number modulo partitions, its bits folded, the remainder of "
        "polynomials, or as if drawn by lot in 64 rounds",
