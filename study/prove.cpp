@@ -75,7 +75,7 @@ const std::vector<Resource>& resources() {
         "scheduler.memory_latency",
         "scheduler.sfu_latency",
         "scheduler.other_pipe_latency"}},
-      {"latency of branches", kHalf, {"latency.branch", "latency.call"}},
+      {"latency of branches", kHalf, {"latency.branch", "latency.call", "latency.reconverge"}},
       {"time of barriers", kHalf, {"latency.barrier"}},
       {"latency of shared memory",
        kHalf,

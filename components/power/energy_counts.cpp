@@ -70,6 +70,7 @@ Group group_of(OpClass c) {
     case OpClass::kFence:
     case OpClass::kExit:
     case OpClass::kNop:
+    case OpClass::kReconverge:
     case OpClass::kCount:
       return {EnergyTerm::kCount, c};
     default:

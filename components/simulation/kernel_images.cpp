@@ -68,6 +68,7 @@ std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
   lowering.level = level;
   lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
   lowering.register_limit = registers;
+  lowering.reconverge_operations = m.scheduler.reconverge_operations;
   if (stack != 0) lowering.stack_bytes = stack;
   lowering.alloca_bytes = alloca_bytes;
   lowering.max_registers = m.sm.max_registers_per_thread;

@@ -95,8 +95,7 @@ inline void OperationIssue::go_on(uint32_t w, const MicroOp& op, uint64_t now) {
   const Warp& warp = sm_.warps[w];
   // With dual issue the next operation may follow in this slot.
   uint64_t next = sm_.issue_width == 1 ? sm_.issue_cycles : 0;
-  if (op.op_class == OpClass::kBranch || op.op_class == OpClass::kCall)
-    next = warp.timing_of(op.op_class).latency;
+  if (isa::redirects(op.op_class)) next = warp.timing_of(op.op_class).latency;
   const uint64_t stall = sm_.dependences.stall_after(*warp.kernel->run, op);
   if (stall <= next)
     front_end_.prepare(w, now + next, now);

@@ -91,10 +91,9 @@ void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lan
   const uint64_t sharers = pipe < tables_.shared_pipes ? 1 : schedulers_;
   warp.taken[pipe] += uint64_t{timing.interval[choice]} * TracedStep::kWorkUnits / sharers;
   warp.slots += issue_cycles_ * TracedStep::kWorkUnits / (schedulers_ * issue_width_);
-  warp.next =
-      at + (op.op_class == isa::OpClass::kBranch || op.op_class == isa::OpClass::kCall ? timing.latency
-            : issue_width_ > 1 ? issue_cycles_ / issue_width_
-                               : issue_cycles_);
+  warp.next = at + (isa::redirects(op.op_class) ? timing.latency
+                    : issue_width_ > 1          ? issue_cycles_ / issue_width_
+                                                : issue_cycles_);
   uint64_t ready = at + timing.latency;
   if (op.op_class == isa::OpClass::kTexture) ready += texture_cycles_;
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] = ready;

@@ -108,6 +108,8 @@ std::string_view op_class_name(OpClass c) {
       return "exit";
     case OpClass::kNop:
       return "nop";
+    case OpClass::kReconverge:
+      return "reconverge";
     case OpClass::kCount:
       break;
   }

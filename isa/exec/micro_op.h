@@ -139,8 +139,13 @@ enum class OpClass : uint8_t {
   kFence,
   kExit,
   kNop,
+  kReconverge,  ///< from 7.0 on, where lanes that have parted meet (bsync)
   kCount
 };
+/// Behind operations of the class a warp waits until it is known where it goes on.
+[[nodiscard]] constexpr bool redirects(OpClass c) {
+  return c == OpClass::kBranch || c == OpClass::kCall || c == OpClass::kReconverge;
+}
 /// Configuration key of a class: "int", "fp32_mul", "load_global", ...
 [[nodiscard]] std::string_view op_class_name(OpClass c);
 

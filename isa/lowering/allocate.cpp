@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "isa/lowering/liveness.h"
+#include "isa/lowering/uniformity.h"
 #include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
@@ -210,6 +211,37 @@ class Assembler {
   std::map<std::tuple<uint64_t, bool, uint32_t, ObjectId>, uint32_t> literals_;
 };
 
+/// Blocks at whose beginning lanes meet that a branch on a value of their own may have parted.
+std::vector<bool> meeting_blocks(const Program& program, const Flow& flow,
+                                 const std::vector<uint32_t>& join) {
+  std::vector<bool> meets(program.blocks.size(), false);
+  if (!program.reconverge_operations) return meets;
+  const std::vector<bool> divergent = divergent_variables(program, flow);
+  for (size_t b = 0; b < program.blocks.size(); ++b) {
+    if (join[b] == kNoBlock || program.blocks[b].ops.empty()) continue;
+    const Op& last = program.blocks[b].ops.back();
+    bool parts = last.kind == OpKind::kBranch && last.guard != kNoVar && divergent[last.guard];
+    if (last.kind == OpKind::kBranchTable) for_each_use(last, [&](Var v) { parts = parts || divergent[v]; });
+    if (parts) meets[join[b]] = true;
+  }
+  return meets;
+}
+
+/// Stands for no statement, and at the first one behind it.
+void add_reconvergence(const Program& program, size_t block, KernelImage& image) {
+  size_t b = block;
+  while (b < program.blocks.size() && program.blocks[b].ops.empty()) ++b;
+  MicroOp m;
+  m.kind = OpKind::kNop;
+  m.op_class = OpClass::kReconverge;
+  m.ptx_count = 0;
+  m.ptx_index =
+      b == program.blocks.size() ? image.ops.back().ptx_index : program.blocks[b].ops.front().ptx_index;
+  image.scopes.push_back(b == program.blocks.size() ? image.scopes.back()
+                                                    : program.blocks[b].ops.front().scope);
+  image.ops.push_back(m);
+}
+
 }  // namespace
 
 bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& row_widths, KernelImage& image,
@@ -225,15 +257,17 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
   }
   image.num_rows = rows.rows;
   image.num_predicates = rows.predicates;
-  std::vector<uint32_t> first(program.blocks.size() + 1, 0);
-  for (size_t b = 0; b < program.blocks.size(); ++b) {
-    first[b + 1] = first[b] + static_cast<uint32_t>(program.blocks[b].ops.size());
-  }
   const std::vector<uint32_t> join =
       immediate_post_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges, flow.exits);
+  const std::vector<bool> meets = meeting_blocks(program, flow, join);
+  std::vector<uint32_t> first(program.blocks.size() + 1, 0);
+  for (size_t b = 0; b < program.blocks.size(); ++b) {
+    first[b + 1] = first[b] + static_cast<uint32_t>(program.blocks[b].ops.size()) + (meets[b] ? 1 : 0);
+  }
   Assembler assembler(program, rows, image);
   image.ops.reserve(first.back());
   for (size_t b = 0; b < program.blocks.size(); ++b) {
+    if (meets[b]) add_reconvergence(program, b, image);
     for (const Op& op : program.blocks[b].ops) {
       MicroOp m = assembler.assemble(op);
       const bool table = op.kind == OpKind::kBranchTable;
@@ -245,7 +279,7 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
       }
       if (op.kind == OpKind::kCall) m.target = op.target;
       if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
-        m.reconverge = first[join[b]];
+        m.reconverge = first[join[b]] + (meets[join[b]] ? 1 : 0);
       image.ops.push_back(m);
       image.scopes.push_back(op.scope);
     }

@@ -165,5 +165,74 @@ TEST(WaitingLoops, AreThoseWithAtomicsAndVolatileLoads) {
   EXPECT_TRUE(may_wait("red.global.add.u32 [%out], 1;"));
 }
 
+LoweringOptions meeting() {
+  LoweringOptions o = level(LoweringLevel::kSchedule, 0, 90);
+  o.reconverge_operations = true;
+  return o;
+}
+
+/// A loop of as many rounds as %n says.
+std::string counted_rounds(std::string_view n) {
+  return thread_kernel(
+      ".reg .pred %p; .reg .b32 %r<4>, %n;",
+      fmt::format(
+          "{}\nmov.u32 %r0, 0; mov.u32 %r1, 1;\nLOOP: .pragma \"nounroll\"; mad.lo.u32 %r1, %r1, 3, %tid0; "
+          "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p, %r0, %n; @%p bra LOOP;\n"
+          "st.global.u32 [%out], %r1; ret;",
+          n),
+      "sm_75");
+}
+
+TEST(ReconvergeOperations, EachGroupOfLanesExecutesItWhereItComesThere) {
+  const std::string text = counted_rounds("add.u32 %n, %tid0, 1;");
+  const KernelImage image = lower_ok(text, meeting());
+  ASSERT_EQ(count_class(image, OpClass::kReconverge), 1u);
+  const auto at = static_cast<uint32_t>(
+      std::ranges::find(image.ops, OpClass::kReconverge, &MicroOp::op_class) - image.ops.begin());
+  for (const MicroOp& op : image.ops) {
+    if (op.kind == OpKind::kBranch && op.guard != kNoPredicate) {
+      EXPECT_EQ(op.reconverge, at + 1) << "lanes meet behind it";
+    }
+  }
+  const Outcome without = run_image(lower_ok(text, level(LoweringLevel::kSchedule, 0, 90)), 32);
+  const Outcome with = run_image(image, 32);
+  ASSERT_TRUE(with.result.finished);
+  EXPECT_EQ(with.out, without.out);
+  EXPECT_EQ(with.result.ptx_instructions, without.result.ptx_instructions);
+  EXPECT_EQ(with.result.micro_ops, without.result.micro_ops + 32) << "every lane leaves the loop alone";
+}
+
+TEST(ReconvergeOperations, BranchesThatPartNobodyNeedNone) {
+  EXPECT_EQ(count_class(lower_ok(counted_rounds("ld.param.u32 %n, [pin];"), meeting()), OpClass::kReconverge),
+            0u);
+  LoweringOptions clean = meeting();
+  clean.level = LoweringLevel::kClean;
+  EXPECT_EQ(count_class(lower_ok(counted_rounds("add.u32 %n, %tid0, 1;"), clean), OpClass::kReconverge), 0u)
+      << "PTX as it stands has none";
+}
+
+TEST(ReconvergeOperations, TablesOfBranchesMeetAtOne) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>;", R"(
+    and.b32 %r0, %tid0, 1;
+    mov.u32 %r1, %tid0;
+    TARGETS: .branchtargets ONE, TWO;
+    brx.idx %r0, TARGETS;
+  ONE:
+    mul.lo.u32 %r1, %r1, %r1;
+    bra JOIN;
+  TWO:
+    add.u32 %r1, %r1, 5;
+  JOIN:
+    st.global.u32 [%out], %r1;
+    ret;)",
+                                         "sm_75");
+  const KernelImage image = lower_ok(text, meeting());
+  EXPECT_EQ(count_class(image, OpClass::kReconverge), 1u);
+  const Outcome o = run_image(image, 32);
+  ASSERT_TRUE(o.result.finished);
+  EXPECT_EQ(o.out[3ul * 64], 8u);
+  EXPECT_EQ(o.out[4ul * 64], 16u);
+}
+
 }  // namespace
 }  // namespace gpusim::isa

@@ -128,8 +128,9 @@ struct Program {
   /// function. The kernel's own frame is at 0; its programs have one only if it calls through the stack.
   Var stack_pointer = kNoVar;
   bool is_function = false;
-  int machine_capability = 0;  ///< compute capability * 10
-  uint32_t local_bytes = 0;    ///< the frame
+  int machine_capability = 0;          ///< compute capability * 10
+  bool reconverge_operations = false;  ///< allocate() puts them where lanes meet
+  uint32_t local_bytes = 0;            ///< the frame
   uint32_t local_align = 16;
   uint32_t outgoing_bytes = 0;  ///< most arguments and results of a call through the stack
 

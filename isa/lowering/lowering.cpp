@@ -285,6 +285,8 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     units.back().program.machine_capability = options.machine_capability;
+    units.back().program.reconverge_operations =
+        options.reconverge_operations && options.level == LoweringLevel::kSchedule;
     lir::exit_early(units.back().program);
     if (rewrites(units.back().program, options))
       shape(units.back().program, options.simd.value_or(best_simd_level()));

@@ -47,6 +47,9 @@ struct LoweringOptions {
   /// SM, and threads of such a block.
   uint32_t register_file = 65536, largest_block = 1024;
   uint32_t threads_per_sm = 2048;
+  /// Level kSchedule puts an operation where lanes meet that a branch may have parted, as machines from 7.0 on
+  /// have it (bsync): each group of lanes executes it when it comes there.
+  bool reconverge_operations = false;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
   /// Stack per thread that alloca takes from, if the kernel has it; 0: stack_bytes.

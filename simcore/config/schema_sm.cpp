@@ -143,6 +143,11 @@ std::span<const KeySpec> sm_keys() {
        "the schedulers of an SM use the pipes that they share in turn; false: the one with the lowest number "
        "goes first in every slot",
        AT(scheduler.share_in_turn)},
+      {"scheduler", "reconverge_operations", K::kBoolean, "", "false", 0, 0, "",
+       "each group of lanes that a branch has parted executes an operation where they meet again (bsync, "
+       "class "
+       "reconverge); false: that takes no time",
+       AT(scheduler.reconverge_operations)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
        "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
       {"scheduler", "issue_width", K::kInteger, "operations", "1", 1, 2, "",
