@@ -1,12 +1,12 @@
 #include "microbench/simulated_device.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "components/simulation/simulation.h"
+#include "simcore/memory/small_pages.h"
 #include "simcore/process/child_process.h"
 
 namespace gpusim::microbench {
@@ -54,9 +54,7 @@ core::LaunchDescription describe(const Program& p) {
 
 /// What a child answers: the launches' seconds, then the buffers that are read back.
 std::string simulate(const Program& program, const core::MachineConfig& machine) {
-  // Probes touch a line here and there of large buffers: of huge pages, most of the time would go into
-  // zeroing what is never read.
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  core::prefer_small_pages();  // probes touch a line here and there
   comp::SimulationOptions o;
   o.machine = machine;
   o.ptx_name = "microbenchmark";

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+
+#include "simcore/memory/small_pages.h"
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -14,6 +16,7 @@ namespace {
 constexpr size_t kHugePage = size_t{1} << 21;
 constexpr size_t kChunk = 16 * kHugePage;
 constexpr size_t kAlign = 128;
+bool small_pages = false;  ///< set before there are threads
 
 /// What objects in the arena point to is no leak; the LeakSanitizer does not look into mapped pages by
 /// itself.
@@ -57,6 +60,10 @@ std::byte* PageArena::allocate(size_t bytes) {
   return data;
 }
 
-void prefer_huge_pages(void* data, size_t bytes) { madvise(data, bytes, MADV_HUGEPAGE); }
+void prefer_huge_pages(void* data, size_t bytes) {
+  if (!small_pages) madvise(data, bytes, MADV_HUGEPAGE);
+}
+
+void prefer_small_pages() { small_pages = true; }
 
 }  // namespace gpusim::core
