@@ -110,6 +110,11 @@ def check_limits(gpusim: Gpusim) -> None:
     for options, message in cases:
         for mode in (["--functional"], ["--out", "none"]):
             gpusim.simulate(vecadd(gpusim), *options, *launch, *mode).require_code(1).require_error(message)
+    # Simulated time is a number of 64 bits.
+    streams = gpusim.source / "workloads" / "saxpy"
+    slow = gpusim.simulate(streams / "saxpy.ptx", "--launch", streams / "streams.toml", "--param", "N=4000000", "--set", "host.link_rate=1000",
+                           "--out", "none")
+    slow.require_code(2).require_error("copies between host and device would take more than 4 hours at 1e+03 bytes/s (host.link_rate)")
 
 
 def check_machine(gpusim: Gpusim) -> None:

@@ -85,6 +85,9 @@ class TimedRun {
     std::function<void()> move;
   };
   std::vector<Transfer> transfers_;  ///< by the number that the dispatcher has of them
+  /// Seconds of all transfers, and how many there may be: simulated time ends (core::Femtoseconds).
+  double transfer_s_ = 0;
+  static constexpr double kLongestTransfers = 4 * 3600;
   std::exception_ptr failure_;
   DeviceMemoryAdapter memory_;
   RunFile file_;
@@ -189,6 +192,12 @@ void TimedRun::issue_step(const core::StepWalker& at) {
     RunSteps::Transfer t = steps_.transfer();
     // Copies that only cost time warm nothing.
     if (warming_ && !t.move) return;
+    transfer_s_ += t.result.time_s;
+    if (transfer_s_ > kLongestTransfers)
+      throw core::InputError(
+          fmt::format("copies between host and device would take more than {:.0f} hours at {:.3g} bytes/s "
+                      "(host.link_rate); simulated time ends after 5.1 hours",
+                      kLongestTransfers / 3600, static_cast<double>(options_.machine.host.link_bytes_per_s)));
     const uint64_t cycles = gpu_.core_domain().cycles_of_ns(t.result.time_s * 1e9);
     gpu_.dispatcher().add_copy(cycles, {t.result.stream, {}}, t.result.to_device,
                                static_cast<uint32_t>(transfers_.size()));

@@ -54,7 +54,7 @@ std::span<const KeySpec> sm_keys() {
        "from the last arrival at the barrier of a cluster until its threads go on",
        AT(clusters.barrier_latency)},
 
-      {"host", "link_rate", K::kRate, "bytes/s", "5.5GB/s", 1, kBig, "", "bandwidth of host transfers",
+      {"host", "link_rate", K::kRate, "bytes/s", "5.5GB/s", 1000, kBig, "", "bandwidth of host transfers",
        AT(host.link_bytes_per_s)},
       {"host", "link_latency", K::kTime, "ns", "10us", 0, 1e9, "", "fixed time of a host transfer",
        AT(host.link_latency_ns)},
