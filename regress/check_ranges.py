@@ -42,6 +42,8 @@ STALL_COUNTS: Sets = {"scheduler.dependences": "control_codes", "latency.int": "
 SLOW: Sets = {"dvfs.governor": "fixed"}
 TINY_TEXTURES: Sets = TEXTURE_L2 | {"texture.l1_size": "768", "texture.l1_ways": "6", "texture.l2_size": "2K", "texture.l2_ways": "2"}
 
+MANY_BLOCKS = ("--param", "BLOCKS=96")
+
 # What must go with a value so that it can be tried.
 FOLLOW: dict[tuple[str, str], Sets] = {
     ("host.link_rate", "1"): SLOW, ("host.link_latency", "1000000000"): SLOW, ("host.launch_interval", "1000000000"): SLOW,
@@ -149,7 +151,7 @@ OWN_LINES = "workloads/micro/own_lines.ptx"
 CCWS: Sets = {"scheduler.policy": "ccws"}
 EFFECTS: dict[str, Effect] = {
     "gpu.name": Effect(), "gpu.description": Effect(),
-    "gpu.sms_spread": Effect(options=("--sms", "2")),
+    "gpu.sms_spread": Effect(options=("--sms", "2")), "gpu.kernel_dispatch": Effect(options=MANY_BLOCKS),
     "host.link_rate": Effect(sets=SLOW), "host.link_latency": Effect(sets=SLOW), "host.launch_interval": Effect(sets=SLOW),
     # Blocks of two warps of 15 registers: 8 of them fit, or 9 if the units are small or of blocks.
     "sm.register_alloc_unit": Effect(sets={"sm.registers": "8704"}),
@@ -182,8 +184,8 @@ EFFECTS: dict[str, Effect] = {
     "shared.carveout": Effect(values=("1K",), sets={"l1.size": "8K", "l1.ways": "8", "l1.index": "modulo", "shared.size": "4K"}),
     "shared.size": Effect(values=("1K",)),
     "sm.shared_alloc_unit": Effect(values=("16K",)),
-    "constant.l1_size": Effect(values=("256",)),
-    "constant.l1_ways": Effect(values=("1", "4"), sets={"constant.l1_size": "256"}),
+    "constant.l1_size": Effect(values=("256",), options=MANY_BLOCKS),
+    "constant.l1_ways": Effect(values=("1", "4"), sets={"constant.l1_size": "256"}, options=MANY_BLOCKS),
     "constant.l2_size": Effect(values=("256", "512")),
     "constant.l2_line": Effect(values=("32",), sets={"constant.l1_line": "32", "instruction.l1_line": "32"}),
     "constant.l2_ways": Effect(values=("1", "2"), sets={"constant.l2_size": "512"}),
