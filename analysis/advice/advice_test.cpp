@@ -346,6 +346,21 @@ TEST_F(RulesTest, AnswersToStoresGoWithTheStores) {
               (data + 1) / (data + 32), 1e-6);
 }
 
+TEST_F(RulesTest, TheDataOfTheL2TakeWhatIsMoved) {
+  machine.l2.read_cycles = machine.l2.fill_cycles = 0.5, machine.l2.write_cycles = 2;
+  unit("l2_data", "partition", 64, 0.5);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("store_global", "st.global.f32 [%rd1], %f1", 1,
+            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.units.at("l2_data") / f.estimator().recorded().units.at("l2_data"),
+              (128.0 + 2 * 128) / (128 + 2 * 1024), 1e-6);
+}
+
 TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
   for (int i = 0; i < 9; ++i)
     operation("load_global", i == 0 ? "ld.global.f32 %f1, [%rd1]" : "ld.global.f32 %f2, [%rd1+4]", 1,

@@ -17,8 +17,8 @@ namespace {
 /// these.
 constexpr double kOwnWaits = 0.95;
 /// Units behind the interconnect, one for each partition: only these crowd.
-constexpr std::array<std::string_view, 6> kPartitionUnits{"request_out", "reply_in",   "l2_requests",
-                                                          "l2_replies",  "l2_atomics", "dram_bus"};
+constexpr std::array<std::string_view, 7> kPartitionUnits{
+    "request_out", "reply_in", "l2_requests", "l2_replies", "l2_data", "l2_atomics", "dram_bus"};
 
 double core_cycles(const core::MachineConfig& m, double ns) {
   return ns * 1e-6 * static_cast<double>(m.clocks.core_khz);

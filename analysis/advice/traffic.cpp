@@ -68,6 +68,11 @@ void set_network_traffic(const Facts& f, const Traffic& recorded, const Traffic&
     return flits(t.load_transactions, t.load_bytes, net.header_bytes, reply_flit) +
            flits(t.store_transactions, 0, net.header_bytes, reply_flit);
   };
+  const auto& l2 = f.machine().l2;
+  const auto data = [&](const Traffic& t) {
+    return t.load_bytes * (l2.read_cycles + l2.fill_cycles) + t.store_bytes * l2.write_cycles;
+  };
+  work.scale("l2_data", ratio(data(after), data(before)));
   const double asked = ratio(requests(after), requests(before));
   const double replied = ratio(replies(after), replies(before));
   for (const char* unit : {"l2_requests", "l2_replies", "tlb_l2", "tlb_walkers"})
