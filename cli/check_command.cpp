@@ -104,15 +104,11 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
   if (!isa::has_errors(messages)) {
     isa::LoweringOptions options;
     options.level = isa::lowering_level(arguments.lowering);
-    options.machine_capability =
-        machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : module.target_sm;
-    options.max_registers =
-        machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
     if (machine != nullptr) {
-      options.register_file = static_cast<uint32_t>(machine->sm.registers);
-      options.largest_block = static_cast<uint32_t>(machine->sm.max_threads_per_block);
-      options.threads_per_sm = static_cast<uint32_t>(machine->sm.max_threads);
+      isa::set_machine(options, *machine);
     } else {
+      options.machine_capability = module.target_sm;
+      options.max_registers = 255;
       options.threads_per_sm = isa::threads_per_sm(module.target_sm);
     }
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };

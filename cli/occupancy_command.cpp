@@ -115,11 +115,7 @@ int show_occupancy(const OccupancyArguments& a) {
   if (isa::has_errors(messages)) return kBadInput;
   isa::LoweringOptions options;
   options.level = isa::lowering_level(MainJobArguments{}.lowering);
-  options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
-  options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
-  options.register_file = static_cast<uint32_t>(machine.sm.registers);
-  options.largest_block = static_cast<uint32_t>(machine.sm.max_threads_per_block);
-  options.threads_per_sm = static_cast<uint32_t>(machine.sm.max_threads);
+  isa::set_machine(options, machine);
   options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
   const std::vector<core::LaunchSpec> launches = launches_of(a);
   bool any = false;

@@ -66,15 +66,10 @@ std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
     std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes) {
   isa::LoweringOptions lowering;
   lowering.level = level;
-  lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
+  isa::set_machine(lowering, m);
   lowering.register_limit = registers;
-  lowering.reconverge_operations = m.scheduler.reconverge_operations;
   if (stack != 0) lowering.stack_bytes = stack;
   lowering.alloca_bytes = alloca_bytes;
-  lowering.max_registers = m.sm.max_registers_per_thread;
-  lowering.register_file = m.sm.registers;
-  lowering.largest_block = m.sm.max_threads_per_block;
-  lowering.threads_per_sm = m.sm.max_threads;
   lowering.address_of = std::move(address_of);
   auto lowered = isa::lower_kernel(module, entry, lowering);
   if (auto* image = std::get_if<isa::KernelImage>(&lowered); image != nullptr && registers != 0)

@@ -47,8 +47,8 @@ struct LoweringOptions {
   /// SM, and threads of such a block.
   uint32_t register_file = 65536, largest_block = 1024;
   uint32_t threads_per_sm = 2048;
-  /// Level kSchedule puts an operation where lanes meet that a branch may have parted, as machines from 7.0 on
-  /// have it (bsync): each group of lanes executes it when it comes there.
+  /// Level kSchedule puts an operation where lanes meet that a branch may have parted, as machines from 7.0
+  /// on have it (bsync): each group of lanes executes it when it comes there.
   bool reconverge_operations = false;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
@@ -60,6 +60,17 @@ struct LoweringOptions {
   /// values).
   std::optional<SimdLevel> simd;
 };
+
+/// What a machine (core::MachineConfig, which this folder does not know) says of itself.
+template <class Machine>
+void set_machine(LoweringOptions& options, const Machine& machine) {
+  options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
+  options.max_registers = machine.sm.max_registers_per_thread;
+  options.register_file = machine.sm.registers;
+  options.largest_block = machine.sm.max_threads_per_block;
+  options.threads_per_sm = machine.sm.max_threads;
+  options.reconverge_operations = machine.scheduler.reconverge_operations;
+}
 
 /// Most threads that an SM of a compute capability holds (CUDA programming guide, technical specifications).
 [[nodiscard]] constexpr uint32_t threads_per_sm(int capability) {

@@ -43,12 +43,8 @@ std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Fu
                                         uint32_t register_limit) {
   isa::LoweringOptions options;
   options.level = level;
-  options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
+  isa::set_machine(options, machine);
   options.register_limit = register_limit;
-  options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
-  options.register_file = static_cast<uint32_t>(machine.sm.registers);
-  options.largest_block = static_cast<uint32_t>(machine.sm.max_threads_per_block);
-  options.threads_per_sm = static_cast<uint32_t>(machine.sm.max_threads);
   options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
   auto result = isa::lower_kernel(module, entry, options);
   if (auto* image = std::get_if<isa::KernelImage>(&result)) return std::move(*image);
