@@ -292,9 +292,26 @@ GPUSIM_DRIVER cuStreamGetCtx(CUstream stream, CUcontext* context) {
 GPUSIM_DRIVER cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
   return cuStreamGetCtx(stream, context);
 }
+/// The same, and the green context of which the stream is: none here.
+GPUSIM_DRIVER cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
+  const CUresult error = cuStreamGetCtx(stream, context);
+  if (error == 0 && green != nullptr) *green = nullptr;
+  return error;
+}
+GPUSIM_DRIVER cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, void** green) {
+  return cuStreamGetCtx_v2(stream, context, green);
+}
 GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return 1;
   if (current_context() == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
+  *device = 0;
+  return 0;
+}
+/// Of a context by its handle; null is the current one.
+GPUSIM_DRIVER cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  if (context == nullptr) return cuCtxGetDevice(device);
+  if (device == nullptr) return 1;
+  if (!is_alive(context)) return static_cast<int>(Code::kDeviceUninitialized);
   *device = 0;
   return 0;
 }
@@ -311,6 +328,14 @@ GPUSIM_DRIVER cuCtxGetFlags(unsigned* flags) {
 }
 GPUSIM_DRIVER cuCtxSynchronize() {
   return in_context([](Device& device) {
+    cudart::refuse_while_anything_is_captured();
+    device.synchronize();
+  });
+}
+GPUSIM_DRIVER cuCtxSynchronize_v2(CUcontext context) {
+  if (context == nullptr) return cuCtxSynchronize();
+  return call([&](Device& device) {
+    require(is_alive(context), Code::kDeviceUninitialized);
     cudart::refuse_while_anything_is_captured();
     device.synchronize();
   });

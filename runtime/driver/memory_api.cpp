@@ -283,6 +283,25 @@ GPUSIM_DRIVER cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, cuda
 GPUSIM_DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
   return cudaMemPrefetchAsync(pointer(address), bytes, location_of(device), 0, stream);
 }
+GPUSIM_DRIVER cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
+  return cudaMemPrefetchAsync_ptsz(pointer(address), bytes, location_of(device), 0, stream);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchBatchAsync(void** memory, size_t* bytes, size_t count,
+                                                    cudaMemLocation* where, size_t* first,
+                                                    size_t location_count, unsigned long long flags,
+                                                    cudaStream_t stream);
+GPUSIM_DRIVER cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* bytes, size_t count,
+                                      cudaMemLocation* where, size_t* first, size_t location_count,
+                                      unsigned long long flags, CUstream stream) {
+  return cudaMemPrefetchBatchAsync(reinterpret_cast<void**>(addresses), bytes, count, where, first,
+                                   location_count, flags, stream);
+}
+GPUSIM_DRIVER cuMemPrefetchBatchAsync_ptsz(CUdeviceptr* addresses, size_t* bytes, size_t count,
+                                           cudaMemLocation* where, size_t* first, size_t location_count,
+                                           unsigned long long flags, CUstream stream) {
+  return cuMemPrefetchBatchAsync(addresses, bytes, count, where, first, location_count, flags,
+                                 per_thread(stream));
+}
 GPUSIM_DRIVER cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags) {
   return cudaStreamAttachMemAsync(stream, pointer(address), bytes, flags);
 }
