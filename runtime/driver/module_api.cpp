@@ -31,19 +31,7 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
     static void* none[1] = {nullptr};
     r.arguments = parameters != nullptr ? parameters : none;
     if (extra != nullptr) {
-      // CU_LAUNCH_PARAM_BUFFER_POINTER 1, CU_LAUNCH_PARAM_BUFFER_SIZE 2, CU_LAUNCH_PARAM_END 0.
-      const void* buffer = nullptr;
-      size_t bytes = 0;
-      for (; *extra != nullptr; extra += 2) {
-        const auto what = reinterpret_cast<uintptr_t>(*extra);
-        require(what == 1 || what == 2);
-        if (what == 1) buffer = extra[1];
-        if (what == 2) bytes = *static_cast<size_t*>(extra[1]);
-      }
-      require(buffer != nullptr);
-      require(bytes <= r.kernel->image().param_bytes, Code::kLaunchOutOfResources);
-      packed.resize(bytes);
-      std::memcpy(packed.data(), buffer, bytes);
+      packed = cudart::packed_parameters(*r.kernel, extra);
       r.arguments = nullptr;
       r.parameters = packed;
     } else if (parameters == nullptr) {
