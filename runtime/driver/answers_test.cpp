@@ -15,6 +15,11 @@ int cuInit(unsigned);
 int cuDevicePrimaryCtxRetain(void**, int);
 int cuCtxSetCurrent(void*);
 int cuCtxGetDevice_v2(int*, void*);
+int cuDevicePrimaryCtxRelease_v2(int);
+int cuDevicePrimaryCtxReset_v2(int);
+int cuDevicePrimaryCtxGetState(int, unsigned*, int*);
+int cuModuleLoadData(void**, const void*);
+int cuModuleUnload(void*);
 int cuCtxSynchronize_v2(void*);
 int cuCtxCreate(void**, unsigned, int);
 int cuCtxDestroy(void*);
@@ -213,6 +218,41 @@ TEST_F(DriverAnswers, AContextIsNamedOrTheCurrentOne) {
   std::vector<char> memory(4096);
   EXPECT_EQ(cuMemHostRegister(memory.data(), memory.size(), 0), 0);
   EXPECT_EQ(cuMemHostUnregister(memory.data()), 0);
+}
+
+/// A reset releases nothing: who retained the context releases it after that, and who retains it again uses
+/// it.
+TEST_F(DriverAnswers, AResetDoesNotReleaseThePrimaryContext) {
+  const int no_context = error(Code::kDeviceUninitialized), gone = error(Code::kContextIsDestroyed);
+  unsigned flags = 0;
+  int active = -1;
+  CUdeviceptr memory = 0;
+  void *module = nullptr, *again = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry e() { ret; }"),
+            0);
+  // Without a current context, too.
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), no_context);
+  EXPECT_EQ(cuModuleUnload(module), 0);
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
+  EXPECT_EQ(active, 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary_), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), gone);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), no_context) << "it was retained once";
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(again), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  // Retained twice, reset, and retained: each releases it.
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), gone);
 }
 
 /// Functions of older toolkits with the default stream of each thread.

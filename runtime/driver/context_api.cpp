@@ -23,8 +23,10 @@ struct Context {
 struct Contexts {
   std::map<CUcontext, Context> made;
   uintptr_t next = 0x100;
-  // Of the device's primary context
+  // Of the device's primary context. A reset leaves its users as they are, who may release it after that; the
+  // next one who retains it can use it again.
   Context primary{0, 0};
+  bool is_primary_there = false;
   int cache = 0;
 };
 Contexts& contexts() {
@@ -34,7 +36,7 @@ Contexts& contexts() {
 thread_local std::vector<CUcontext> current_contexts;
 std::atomic<bool> initialised{false};
 
-bool is_primary_active() { return contexts().primary.users != 0 || is_runtime_used(); }
+bool is_primary_active() { return contexts().is_primary_there || is_runtime_used(); }
 bool is_alive(CUcontext context) {
   return context == kPrimary ? is_primary_active() : contexts().made.contains(context);
 }
@@ -448,6 +450,7 @@ GPUSIM_DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice number) {
     require(number == 0, Code::kInvalidDevice);
     device.check();
     ++contexts().primary.users;
+    contexts().is_primary_there = true;
     *context = kPrimary;
   });
 }
@@ -456,7 +459,9 @@ GPUSIM_DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice number) {
     require(number == 0, Code::kInvalidDevice);
     Context& primary = contexts().primary;
     require(primary.users != 0, Code::kDeviceUninitialized);
-    if (--primary.users == 0) primary.flags = 0;
+    if (--primary.users != 0) return;
+    primary.flags = 0;
+    contexts().is_primary_there = false;
   });
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
@@ -464,7 +469,8 @@ GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice number) {
   return call([&](Device& device) {
     require(number == 0, Code::kInvalidDevice);
     device.reset();
-    contexts().primary = {0, 0};
+    contexts().primary.flags = 0;
+    contexts().is_primary_there = false;
   });
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice number, unsigned flags) {

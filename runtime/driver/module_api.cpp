@@ -63,8 +63,9 @@ GPUSIM_DRIVER cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned c
     if (options[i] < 0 || options[i] >= kOptions) return static_cast<int>(Code::kInvalidValue);
   return load_image(module, image, "module", {options, values, count});
 }
+/// The module knows its context: none need be current, as programs have it that clean up at their end.
 GPUSIM_DRIVER cuModuleUnload(CUmodule module) {
-  return in_context([&](Device& device) {
+  return call([&](Device& device) {
     Module& loaded = loaded_module(module);
     device.check();
     forget_references(loaded);
