@@ -231,8 +231,14 @@ TEST_F(DriverAnswers, AResetDoesNotReleaseThePrimaryContext) {
   ASSERT_EQ(cuModuleLoadData(&module,
                              ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry e() { ret; }"),
             0);
+  void* pinned = nullptr;
+  std::vector<char> registered(4096);
+  ASSERT_EQ(cuMemHostAlloc(&pinned, 64, 0), 0);
+  ASSERT_EQ(cuMemHostRegister(registered.data(), registered.size(), 0), 0);
   // Without a current context, too.
   ASSERT_EQ(cuCtxSetCurrent(nullptr), 0);
+  EXPECT_EQ(cuMemFreeHost(pinned), 0);
+  EXPECT_EQ(cuMemHostUnregister(registered.data()), 0);
   EXPECT_EQ(cuMemAlloc_v2(&memory, 64), no_context);
   EXPECT_EQ(cuModuleUnload(module), 0);
   ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), 0);

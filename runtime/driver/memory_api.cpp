@@ -77,8 +77,9 @@ GPUSIM_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   });
 }
 GPUSIM_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
+/// As cuMemFree() does, it finds the memory by its address: no context need be current.
 GPUSIM_DRIVER cuMemFreeHost(void* memory) {
-  return in_context([&](Device& device) {
+  return call([&](Device& device) {
     cudart::refuse_if_unsafe();
     device.synchronize();
     require(device.release_host(memory));
@@ -94,7 +95,7 @@ GPUSIM_DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, u
 GPUSIM_SAME_IN_CONTEXT(cuMemHostGetFlags, cudaHostGetFlags, (unsigned* flags, void* memory), (flags, memory))
 GPUSIM_SAME_IN_CONTEXT(cuMemHostRegister_v2, cudaHostRegister, (void* memory, size_t bytes, unsigned flags),
                        (memory, bytes, flags))
-GPUSIM_SAME_IN_CONTEXT(cuMemHostUnregister, cudaHostUnregister, (void* memory), (memory))
+GPUSIM_SAME(cuMemHostUnregister, cudaHostUnregister, (void* memory), (memory))
 GPUSIM_DRIVER cuMemGetInfo_v2(size_t* free, size_t* total) {
   return in_context([&](Device& device) {
     require(free != nullptr && total != nullptr);
