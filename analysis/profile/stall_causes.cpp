@@ -50,7 +50,8 @@ constexpr std::array<CauseInfo, 21> kCauses{{
      "work to fill the latency"},
     {"barrier", "synchronisation", "stall_sync",
      "the warp waited at a barrier for the other warps of its block"},
-    {"fence", "synchronisation", "stall_sync", "the warp waited at a memory fence for its own stores"},
+    {"fence", "synchronisation", "stall_sync",
+     "the warp waited at a memory fence for its own stores, or slept (nanosleep)"},
     {"pipe_busy", "pipe busy", "stall_pipe_busy",
      "the warp's operands were ready, but the pipe that executes the operation was busy: throughput of that "
      "pipe, or replays by bank conflicts, is the limit"},

@@ -74,7 +74,7 @@ void OperationIssue::issue(uint32_t w, uint64_t now) {
       execute_exit(warp, w, lanes, now);
       return;
     case OpKind::kFence:
-      execute_fence(warp, w, op, now);
+      execute_fence(warp, w, op, lanes, now);
       return;
     case OpKind::kTrap:
       if (lanes.any()) {

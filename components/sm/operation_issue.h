@@ -50,7 +50,8 @@ class OperationIssue {
   /// Turns offsets in the threads' local memory into device addresses.
   void place_local_access(const Warp& warp, uint32_t w) const;
   void execute_copy_group(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
-  void execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
+  void execute_fence(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
+  void execute_sleep(const Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
   void emit_access(const AccessRecord& record, uint64_t now);
 
   // operation_control.cpp: control flow. What returns false has stopped the warp (or the simulation).

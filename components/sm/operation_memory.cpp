@@ -211,7 +211,7 @@ void OperationIssue::global_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   if (!r.is_store) mark_pending(w, op, index);
 }
 
-void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   sm_.pipes.take(timing, now);
   warp.stack.advance();
@@ -219,6 +219,7 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
     warp.matrices.commit();
     return front_end_.prepare(w, now + sm_.issue_cycles, now);
   }
+  if (op.imm == isa::kSleeps) return execute_sleep(warp, w, op, lanes, now);
   if (op.imm != 0) return execute_copy_group(warp, w, op, now);
   if (sm_.lsu->outstanding_stores(w) == 0) {
     front_end_.prepare(w, std::max(now + timing.latency, warp.remote_until), now);
@@ -226,6 +227,17 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   }
   warp.wait = WarpWait::kFence;
   sm_.table.set_blocked(w);
+}
+
+/// The lanes of a warp wake together, when the last of them would.
+void OperationIssue::execute_sleep(const Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
+                                   uint64_t now) {
+  const auto* const duration = reinterpret_cast<const uint32_t*>(warp.context.row(op.src[0]));
+  uint32_t ns = 0;
+  for (int lane = 0; lane < isa::kWarpSize; ++lane)
+    if (lanes.test(lane)) ns = std::max(ns, duration[lane]);
+  const uint64_t cycles = sm_.domain.cycles_of_ns(std::min(ns, isa::kMostSleepNs));
+  front_end_.prepare(w, now + std::max<uint64_t>(cycles, sm_.issue_cycles), StallCause::kFence, now);
 }
 
 /// cp.async.commit_group and that of bulk copies, or a wait for copies.

@@ -118,6 +118,47 @@ DONE:
   EXPECT_EQ(o.values, test::values_of({1}));
 }
 
+/// The warp sleeps as long as that of its lanes that asks for the longest time, at most a millisecond, and
+/// not at all if no lane does.
+TEST(Sleep, TakesTheTimeThatIsAskedFor) {
+  const char* const ptx = R"(.version 6.3
+.target sm_70
+.address_size 64
+.visible .entry sleep(.param .u64 data)
+{
+  .reg .u64 %d, %start, %now;
+  .reg .u32 %lane, %t;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %lane, %tid.x;
+  mul.lo.u32 %t, %lane, 1000;
+  setp.gt.u32 %p, %lane, 31;
+  mov.u64 %start, %globaltimer;
+  nanosleep.u32 %t;
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %start;
+  div.u64 %now, %now, 1000;
+  st.global.u64 [%d], %now;
+  mov.u64 %start, %globaltimer;
+  @%p nanosleep.u32 500000;
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %start;
+  div.u64 %now, %now, 1000;
+  st.global.u64 [%d+8], %now;
+  mov.u64 %start, %globaltimer;
+  nanosleep.u32 4000000000;
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %start;
+  div.u64 %now, %now, 1000;
+  st.global.u64 [%d+16], %now;
+  ret;
+}
+)";
+  const Outcome o = run(ptx, launch("sleep", 1, 32), false, {kIndependent});
+  EXPECT_EQ(o.status, "complete") << o.reason;
+  EXPECT_EQ(o.values, test::values_of({31, 0, 0, 0, 1000, 0}));
+}
+
 /// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
 /// every time.
 constexpr const char* kPingPong = R"(.version 6.0

@@ -22,6 +22,9 @@ inline constexpr uint32_t kAsyncWaitAll = ~0u;
 /// is there.
 inline constexpr uint32_t kAsyncBulk = uint32_t{1} << 31;
 inline constexpr uint64_t kAsyncRemote = uint64_t{1} << 34;
+/// Of a kFence that is nanosleep: the warp goes on after the nanoseconds in src[0], at most so many.
+inline constexpr uint64_t kSleeps = uint64_t{1} << 36;
+inline constexpr uint32_t kMostSleepNs = 1'000'000;
 void execute_async_copy(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
 /// What an operation on an mbarrier does.

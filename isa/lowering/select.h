@@ -162,6 +162,7 @@ class Selector {
   /// Kind of an operation with a member mask: only independent lanes have to wait for each other.
   [[nodiscard]] OpKind sync_kind() const;
   void warp_barrier(Frame& frame, const Instruction& inst);
+  void sleep(Frame& frame, const Instruction& inst);
   void gather(const Value& members);
   void barrier(Frame& frame, const Instruction& inst);
   void emit_barrier(Frame& frame, const Instruction& inst, Op op);

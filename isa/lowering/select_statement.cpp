@@ -136,6 +136,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kFence:
       emit_control(OpKind::kFence, OpClass::kFence);
       break;
+    case Opcode::kNanosleep:
+      sleep(frame, inst);
+      break;
     case Opcode::kBra:
       branch(frame, inst);
       break;
@@ -162,7 +165,6 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kPrefetch:
     case Opcode::kPrefetchu:
     case Opcode::kPmevent:
-    case Opcode::kNanosleep:
     case Opcode::kDiscard:
     case Opcode::kApplypriority:
     case Opcode::kSetmaxnreg:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "isa/exec/async.h"
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -98,6 +99,16 @@ OpKind Selector::sync_kind() const {
 void Selector::warp_barrier(Frame& frame, const Instruction& inst) {
   if (sync_kind() != OpKind::kSync) return emit_control(OpKind::kNop, OpClass::kNop);
   gather(value(frame, inst.operands[0], Type::kU32));
+}
+
+/// nanosleep t: of the durations that PTX leaves open, from none to twice t, the one that was asked for.
+void Selector::sleep(Frame& frame, const Instruction& inst) {
+  Op op;
+  op.kind = OpKind::kFence;
+  op.op_class = OpClass::kNop;
+  op.imm = kSleeps;
+  op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
+  emit(op);
 }
 
 /// Independent lanes wait for the members.

@@ -128,6 +128,8 @@ void set_cluster_attribute(Kernel& kernel, int attribute, int value);
 /// `function`: the handle by which the program knows the kernel, which questions about a captured node give
 /// back.
 void submit_launch(Device& device, const LaunchRequest& request, Stream& stream, const void* function);
+/// The parameters that a launch or a node of a graph has in one buffer (CU_LAUNCH_PARAM_...), for `kernel`.
+[[nodiscard]] std::vector<std::byte> packed_parameters(Kernel& kernel, void* const* extra);
 void submit_function(Device& device, std::function<void()> function, Stream& stream,
                      void (*fn)(void*) = nullptr, void* data = nullptr);
 /// `external`: in a stream that is captured, a node records the event or waits for it at each launch.

@@ -48,6 +48,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, int, void*);
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t);
 cudaError_t cudaMemAdvise(const void*, size_t, int, cudaMemLocation);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned);
+cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t, void*, size_t, unsigned);
 cudaError_t cudaGetSymbolAddress(void**, const void*);
 cudaError_t cudaGetSymbolSize(size_t*, const void*);
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
@@ -359,6 +360,7 @@ TEST_F(Cudart, AManagedVariableIsManagedMemory) {
   EXPECT_EQ(cudaMemPrefetchAsync(managed_variable, 4, {1, 0}, 0, nullptr), 0);
   EXPECT_EQ(cudaMemAdvise(managed_variable, 4, 3, {1, 0}), 0);
   EXPECT_EQ(cudaStreamAttachMemAsync(nullptr, managed_variable, 0, 1), 0);
+  EXPECT_EQ(cudaStreamAttachMemAsync_ptsz(nullptr, managed_variable, 0, 1), 0);
   // Programs pass what the variable is, where of others they pass its shadow.
   void* address = nullptr;
   size_t bytes = 0;

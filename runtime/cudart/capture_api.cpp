@@ -121,6 +121,21 @@ void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait) {
   captured(*capture, Node::Type::kFill).fill = fill;
 }
 
+std::vector<std::byte> packed_parameters(Kernel& kernel, void* const* extra) {
+  constexpr uintptr_t kBuffer = 1, kBytes = 2;
+  const std::byte* buffer = nullptr;
+  size_t bytes = 0;
+  for (; *extra != nullptr; extra += 2) {
+    const auto what = reinterpret_cast<uintptr_t>(*extra);
+    require(what == kBuffer || what == kBytes);
+    if (what == kBuffer) buffer = static_cast<const std::byte*>(extra[1]);
+    if (what == kBytes) bytes = *static_cast<const size_t*>(extra[1]);
+  }
+  require(buffer != nullptr);
+  require(bytes <= kernel.image().param_bytes, Code::kLaunchOutOfResources);
+  return {buffer, buffer + bytes};
+}
+
 void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
   Capture* capture = capture_of(device, stream);
   if (capture == nullptr) return device.launch(r, stream);

@@ -147,6 +147,10 @@ GPUSIM_EXPORT cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream
   });
 }
 
+GPUSIM_EXPORT cudaError_t cudaGraphUpload_ptsz(cudaGraphExec_t executable, cudaStream_t stream) {
+  return cudaGraphUpload(executable, stream);
+}
+
 namespace {
 
 // cudaGraphExecUpdateResult

@@ -17,7 +17,11 @@ void set_kernel(Device& device, Node& node, const void* function, Size3 grid, Si
   node.kernel = &kernel;
   node.grid = grid, node.block = block, node.shared = shared;
   node.parameters.assign(image.param_bytes, std::byte{});
-  require(extra == nullptr, Code::kNotSupported);
+  if (extra != nullptr) {
+    require(arguments == nullptr);
+    std::ranges::copy(packed_parameters(kernel, extra), node.parameters.begin());
+    return;
+  }
   for (size_t i = 0; i < image.params.size(); ++i) {
     require(arguments != nullptr && arguments[i] != nullptr);
     std::memcpy(node.parameters.data() + image.params[i].offset, arguments[i], image.params[i].bytes);

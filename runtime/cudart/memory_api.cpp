@@ -389,17 +389,26 @@ GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, c
   return prefetch(p, bytes, where, stream, Default::kLegacy);
 }
 #endif
-GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes,
-                                                   unsigned flags) {
+namespace {
+cudaError_t attach(cudaStream_t stream, const void* pointer, size_t bytes, unsigned flags, Default null) {
   return call([&](Device& device) {
     constexpr unsigned kGlobal = 1, kHost = 2, kSingle = 4;
-    const Stream& s = stream_of(device, stream);
+    const Stream& s = stream_of(device, stream, null);
     refuse_while_capturing(device, s);
     require(flags == kGlobal || flags == kHost || flags == kSingle);
     const PointerKind kind = device.pointer_kind(pointer);
     require(kind.memory == PointerKind::Memory::kManaged && (bytes == 0 || bytes == kind.bytes));
     require(flags != kSingle || &s != &device.legacy_stream());
   });
+}
+}  // namespace
+GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes,
+                                                   unsigned flags) {
+  return attach(stream, pointer, bytes, flags, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void* pointer, size_t bytes,
+                                                        unsigned flags) {
+  return attach(stream, pointer, bytes, flags, Default::kThread);
 }
 
 // Arrays

@@ -14,6 +14,41 @@ using CUdeviceptr = unsigned long long;
 int cuInit(unsigned);
 int cuDevicePrimaryCtxRetain(void**, int);
 int cuCtxSetCurrent(void*);
+int cuCtxGetDevice_v2(int*, void*);
+int cuDevicePrimaryCtxRelease_v2(int);
+int cuDevicePrimaryCtxReset_v2(int);
+int cuDevicePrimaryCtxGetState(int, unsigned*, int*);
+int cuModuleLoadData(void**, const void*);
+int cuModuleUnload(void*);
+int cuCtxSynchronize_v2(void*);
+int cuCtxCreate(void**, unsigned, int);
+int cuCtxDestroy(void*);
+int cuCtxPushCurrent(void*);
+int cuCtxPopCurrent(void**);
+int cuEventCreate(cudaEvent_t*, unsigned);
+int cuEventDestroy(cudaEvent_t);
+int cuStreamCreate(cudaStream_t*, unsigned);
+int cuStreamDestroy(cudaStream_t);
+int cuStreamGetCtx_v2(cudaStream_t, void**, void**);
+int cuStreamBeginCapture_ptsz(cudaStream_t);
+int cuStreamEndCapture_ptsz(cudaStream_t, cudaGraph_t*);
+int cuStreamGetCaptureInfo_ptsz(cudaStream_t, int*, unsigned long long*);
+int cuStreamGetCaptureInfo_v2_ptsz(cudaStream_t, int*, unsigned long long*, cudaGraph_t*,
+                                   const cudaGraphNode_t**, size_t*);
+int cuStreamUpdateCaptureDependencies_ptsz(cudaStream_t, cudaGraphNode_t*, size_t, unsigned);
+int cuStreamWaitValue32_ptsz(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
+int cuStreamWriteValue32_ptsz(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
+int cuStreamWaitValue64_ptsz(cudaStream_t, CUdeviceptr, uint64_t, unsigned);
+int cuStreamWriteValue64_ptsz(cudaStream_t, CUdeviceptr, uint64_t, unsigned);
+int cuStreamBatchMemOp_ptsz(cudaStream_t, unsigned, void*, unsigned);
+int cuGraphDestroy(cudaGraph_t);
+int cuMemHostRegister(void*, size_t, unsigned);
+int cuMemPrefetchAsync_ptsz(CUdeviceptr, size_t, int, cudaStream_t);
+int cuMemPrefetchBatchAsync(CUdeviceptr*, size_t*, size_t, cudaMemLocation*, size_t*, size_t,
+                            unsigned long long, cudaStream_t);
+int cuMemPrefetchBatchAsync_ptsz(CUdeviceptr*, size_t*, size_t, cudaMemLocation*, size_t*, size_t,
+                                 unsigned long long, cudaStream_t);
+int cuMemRangeGetAttribute(void*, size_t, int, CUdeviceptr, size_t);
 int cuGetProcAddress(const char*, void**, int, unsigned long long);
 int cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
 int cuMemAlloc_v2(CUdeviceptr*, size_t);
@@ -132,6 +167,143 @@ TEST_F(DriverAnswers, PointersSayWhoseMemoryItIs) {
   ASSERT_EQ(cuMemFreeHost(pinned), 0);
   ASSERT_EQ(cuMemFree_v2(managed), 0);
   ASSERT_EQ(cuMemFree_v2(device), 0);
+}
+
+/// A later form may have more parameters: who knows the one before must not get it.
+TEST_F(DriverAnswers, AFormIsThatOfTheProgramsToolkit) {
+  struct Expected {
+    const char *name, *before, *since;
+    int version;
+  };
+  for (const Expected& e : {Expected{"cuCtxSynchronize", "cuCtxSynchronize", "cuCtxSynchronize_v2", 13000},
+                            Expected{"cuCtxGetDevice", "cuCtxGetDevice", "cuCtxGetDevice_v2", 13000},
+                            Expected{"cuStreamGetCtx", "cuStreamGetCtx", "cuStreamGetCtx_v2", 12050},
+                            Expected{"cuGetProcAddress", "cuGetProcAddress", "cuGetProcAddress_v2", 12000}}) {
+    void *before = nullptr, *since = nullptr;
+    EXPECT_EQ(cuGetProcAddress(e.name, &before, e.version - 10, 0), 0);
+    EXPECT_EQ(cuGetProcAddress(e.name, &since, e.version, 0), 0);
+    EXPECT_EQ(before, dlsym(RTLD_DEFAULT, e.before)) << e.name;
+    EXPECT_EQ(since, dlsym(RTLD_DEFAULT, e.since)) << e.name;
+  }
+}
+
+TEST_F(DriverAnswers, AContextIsNamedOrTheCurrentOne) {
+  void *made = nullptr, *popped = nullptr;
+  int device = -1;
+  EXPECT_EQ(cuCtxGetDevice_v2(&device, nullptr), 0);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxSynchronize_v2(nullptr), 0);
+  // The first forms are those of today.
+  ASSERT_EQ(cuCtxCreate(&made, 0, 0), 0);
+  device = -1;
+  EXPECT_EQ(cuCtxGetDevice_v2(&device, made), 0);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxSynchronize_v2(made), 0);
+  EXPECT_EQ(cuCtxPopCurrent(&popped), 0);
+  EXPECT_EQ(popped, made);
+  EXPECT_EQ(cuCtxPushCurrent(made), 0);
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cuStreamCreate(&stream, 0), 0);
+  ASSERT_EQ(cuEventCreate(&event, 0), 0);
+  void *context = nullptr, *green = this;
+  EXPECT_EQ(cuStreamGetCtx_v2(stream, &context, &green), 0);
+  EXPECT_EQ(context, made);
+  EXPECT_EQ(green, nullptr) << "no stream is of a green context";
+  EXPECT_EQ(cuStreamDestroy(stream), 0);
+  EXPECT_EQ(cuEventDestroy(event), 0);
+  EXPECT_EQ(cuCtxDestroy(made), 0);
+  EXPECT_EQ(cuCtxGetDevice_v2(&device, made), error(Code::kDeviceUninitialized)) << "it is gone";
+  EXPECT_EQ(cuCtxSynchronize_v2(made), error(Code::kDeviceUninitialized));
+  std::vector<char> memory(4096);
+  EXPECT_EQ(cuMemHostRegister(memory.data(), memory.size(), 0), 0);
+  EXPECT_EQ(cuMemHostUnregister(memory.data()), 0);
+}
+
+/// A reset releases nothing: who retained the context releases it after that, and who retains it again uses
+/// it.
+TEST_F(DriverAnswers, AResetDoesNotReleaseThePrimaryContext) {
+  const int no_context = error(Code::kDeviceUninitialized), gone = error(Code::kContextIsDestroyed);
+  unsigned flags = 0;
+  int active = -1;
+  CUdeviceptr memory = 0;
+  void *module = nullptr, *again = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry e() { ret; }"),
+            0);
+  void* pinned = nullptr;
+  std::vector<char> registered(4096);
+  ASSERT_EQ(cuMemHostAlloc(&pinned, 64, 0), 0);
+  ASSERT_EQ(cuMemHostRegister(registered.data(), registered.size(), 0), 0);
+  // Without a current context, too.
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), 0);
+  EXPECT_EQ(cuMemFreeHost(pinned), 0);
+  EXPECT_EQ(cuMemHostUnregister(registered.data()), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), no_context);
+  EXPECT_EQ(cuModuleUnload(module), 0);
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
+  EXPECT_EQ(active, 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary_), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), gone);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), no_context) << "it was retained once";
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(again), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  // Retained twice, reset, and retained: each releases it.
+  ASSERT_EQ(cuDevicePrimaryCtxReset_v2(0), 0);
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&again, 0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), 0);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), 0);
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 64), gone);
+}
+
+/// Functions of older toolkits with the default stream of each thread.
+TEST_F(DriverAnswers, OldFormsHaveTheDefaultStreamOfTheThread) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAllocManaged(&memory, 4096, 1), 0);
+  auto* const words = reinterpret_cast<volatile uint32_t*>(memory);
+  EXPECT_EQ(cuStreamWriteValue32_ptsz(nullptr, memory, 5, 0), 0);
+  EXPECT_EQ(cuStreamWaitValue32_ptsz(nullptr, memory, 5, 1), 0);
+  EXPECT_EQ(cuStreamWriteValue64_ptsz(nullptr, memory + 8, 6, 0), 0);
+  EXPECT_EQ(cuStreamWaitValue64_ptsz(nullptr, memory + 8, 6, 1), 0);
+  EXPECT_EQ(cuStreamBatchMemOp_ptsz(nullptr, 0, nullptr, 0), 0);
+  EXPECT_EQ(cuCtxSynchronize_v2(nullptr), 0);
+  EXPECT_EQ(words[0], 5u);
+  EXPECT_EQ(words[2], 6u);
+  // Only the stream of the thread can be captured, the legacy default stream cannot.
+  constexpr int kActive = 1;
+  int status = -1;
+  unsigned long long id = 0;
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cuStreamBeginCapture_ptsz(nullptr), 0);
+  EXPECT_EQ(cuStreamGetCaptureInfo_ptsz(nullptr, &status, &id), 0);
+  EXPECT_EQ(status, kActive);
+  status = -1;
+  EXPECT_EQ(cuStreamGetCaptureInfo_v2_ptsz(nullptr, &status, &id, nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(status, kActive);
+  EXPECT_EQ(cuStreamUpdateCaptureDependencies_ptsz(nullptr, nullptr, 0, 1), 0);
+  ASSERT_EQ(cuStreamEndCapture_ptsz(nullptr, &graph), 0);
+  EXPECT_EQ(cuGraphDestroy(graph), 0);
+  // CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
+  constexpr int kLastPrefetch = 4, kHostNumber = -1;
+  int last = 7;
+  EXPECT_EQ(cuMemPrefetchAsync_ptsz(memory, 4096, 0, nullptr), 0);
+  EXPECT_EQ(cuMemRangeGetAttribute(&last, sizeof last, kLastPrefetch, memory, 4096), 0);
+  EXPECT_EQ(last, 0);
+  size_t bytes = 4096, first = 0;
+  cudaMemLocation host{2, 0};
+  EXPECT_EQ(cuMemPrefetchBatchAsync(&memory, &bytes, 1, &host, &first, 1, 0, nullptr), 0);
+  EXPECT_EQ(cuMemRangeGetAttribute(&last, sizeof last, kLastPrefetch, memory, 4096), 0);
+  EXPECT_EQ(last, kHostNumber);
+  cudaMemLocation device{1, 0};
+  EXPECT_EQ(cuMemPrefetchBatchAsync_ptsz(&memory, &bytes, 1, &device, &first, 1, 0, nullptr), 0);
+  EXPECT_EQ(cuMemRangeGetAttribute(&last, sizeof last, kLastPrefetch, memory, 4096), 0);
+  EXPECT_EQ(last, 0);
+  ASSERT_EQ(cuMemFree_v2(memory), 0);
 }
 
 TEST_F(DriverAnswers, OfForeignPointersOnlyAListIsAnswered) {

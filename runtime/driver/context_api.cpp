@@ -23,8 +23,10 @@ struct Context {
 struct Contexts {
   std::map<CUcontext, Context> made;
   uintptr_t next = 0x100;
-  // Of the device's primary context
+  // Of the device's primary context. A reset leaves its users as they are, who may release it after that; the
+  // next one who retains it can use it again.
   Context primary{0, 0};
+  bool is_primary_there = false;
   int cache = 0;
 };
 Contexts& contexts() {
@@ -34,7 +36,7 @@ Contexts& contexts() {
 thread_local std::vector<CUcontext> current_contexts;
 std::atomic<bool> initialised{false};
 
-bool is_primary_active() { return contexts().primary.users != 0 || is_runtime_used(); }
+bool is_primary_active() { return contexts().is_primary_there || is_runtime_used(); }
 bool is_alive(CUcontext context) {
   return context == kPrimary ? is_primary_active() : contexts().made.contains(context);
 }
@@ -292,9 +294,26 @@ GPUSIM_DRIVER cuStreamGetCtx(CUstream stream, CUcontext* context) {
 GPUSIM_DRIVER cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
   return cuStreamGetCtx(stream, context);
 }
+/// The same, and the green context of which the stream is: none here.
+GPUSIM_DRIVER cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
+  const CUresult error = cuStreamGetCtx(stream, context);
+  if (error == 0 && green != nullptr) *green = nullptr;
+  return error;
+}
+GPUSIM_DRIVER cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, void** green) {
+  return cuStreamGetCtx_v2(stream, context, green);
+}
 GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return 1;
   if (current_context() == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
+  *device = 0;
+  return 0;
+}
+/// Of a context by its handle; null is the current one.
+GPUSIM_DRIVER cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  if (context == nullptr) return cuCtxGetDevice(device);
+  if (device == nullptr) return 1;
+  if (!is_alive(context)) return static_cast<int>(Code::kDeviceUninitialized);
   *device = 0;
   return 0;
 }
@@ -311,6 +330,14 @@ GPUSIM_DRIVER cuCtxGetFlags(unsigned* flags) {
 }
 GPUSIM_DRIVER cuCtxSynchronize() {
   return in_context([](Device& device) {
+    cudart::refuse_while_anything_is_captured();
+    device.synchronize();
+  });
+}
+GPUSIM_DRIVER cuCtxSynchronize_v2(CUcontext context) {
+  if (context == nullptr) return cuCtxSynchronize();
+  return call([&](Device& device) {
+    require(is_alive(context), Code::kDeviceUninitialized);
     cudart::refuse_while_anything_is_captured();
     device.synchronize();
   });
@@ -423,6 +450,7 @@ GPUSIM_DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice number) {
     require(number == 0, Code::kInvalidDevice);
     device.check();
     ++contexts().primary.users;
+    contexts().is_primary_there = true;
     *context = kPrimary;
   });
 }
@@ -431,7 +459,9 @@ GPUSIM_DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice number) {
     require(number == 0, Code::kInvalidDevice);
     Context& primary = contexts().primary;
     require(primary.users != 0, Code::kDeviceUninitialized);
-    if (--primary.users == 0) primary.flags = 0;
+    if (--primary.users != 0) return;
+    primary.flags = 0;
+    contexts().is_primary_there = false;
   });
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
@@ -439,7 +469,8 @@ GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice number) {
   return call([&](Device& device) {
     require(number == 0, Code::kInvalidDevice);
     device.reset();
-    contexts().primary = {0, 0};
+    contexts().primary.flags = 0;
+    contexts().is_primary_there = false;
   });
 }
 GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice number, unsigned flags) {

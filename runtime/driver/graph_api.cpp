@@ -30,6 +30,7 @@ GPUSIM_DRIVER cuStreamBeginCapture(CUstream stream) {
   constexpr int kGlobal = 0;
   return cudaStreamBeginCapture(stream, kGlobal);
 }
+GPUSIM_DRIVER cuStreamBeginCapture_ptsz(CUstream stream) { return cuStreamBeginCapture(per_thread(stream)); }
 GPUSIM_SAME_STREAM(cuStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph,
                    (CUstream stream, CUgraph graph, const CUgraphNode* after, const void* edges, size_t count,
                     int mode),
@@ -53,6 +54,13 @@ GPUSIM_DRIVER cuStreamGetCaptureInfo_v2(CUstream stream, int* status, unsigned l
 GPUSIM_DRIVER cuStreamGetCaptureInfo(CUstream stream, int* status, unsigned long long* id) {
   return cudaStreamGetCaptureInfo(stream, status, id, nullptr, nullptr, nullptr, nullptr);
 }
+GPUSIM_DRIVER cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, int* status, unsigned long long* id,
+                                             CUgraph* graph, const CUgraphNode** last, size_t* count) {
+  return cuStreamGetCaptureInfo_v2(per_thread(stream), status, id, graph, last, count);
+}
+GPUSIM_DRIVER cuStreamGetCaptureInfo_ptsz(CUstream stream, int* status, unsigned long long* id) {
+  return cuStreamGetCaptureInfo(per_thread(stream), status, id);
+}
 GPUSIM_SAME(cuStreamUpdateCaptureDependencies_v2, cudaStreamUpdateCaptureDependencies,
             (CUstream stream, CUgraphNode* nodes, const void* edges, size_t count, unsigned flags),
             (stream, nodes, edges, count, flags))
@@ -62,6 +70,10 @@ GPUSIM_SAME(cuStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamUpdateCaptureDe
 GPUSIM_DRIVER cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, size_t count,
                                                 unsigned flags) {
   return cudaStreamUpdateCaptureDependencies(stream, nodes, nullptr, count, flags);
+}
+GPUSIM_DRIVER cuStreamUpdateCaptureDependencies_ptsz(CUstream stream, CUgraphNode* nodes, size_t count,
+                                                     unsigned flags) {
+  return cuStreamUpdateCaptureDependencies(per_thread(stream), nodes, count, flags);
 }
 GPUSIM_SAME(cuThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode, (int* mode), (mode))
 

@@ -77,8 +77,9 @@ GPUSIM_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   });
 }
 GPUSIM_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
+/// As cuMemFree() does, it finds the memory by its address: no context need be current.
 GPUSIM_DRIVER cuMemFreeHost(void* memory) {
-  return in_context([&](Device& device) {
+  return call([&](Device& device) {
     cudart::refuse_if_unsafe();
     device.synchronize();
     require(device.release_host(memory));
@@ -94,7 +95,7 @@ GPUSIM_DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, u
 GPUSIM_SAME_IN_CONTEXT(cuMemHostGetFlags, cudaHostGetFlags, (unsigned* flags, void* memory), (flags, memory))
 GPUSIM_SAME_IN_CONTEXT(cuMemHostRegister_v2, cudaHostRegister, (void* memory, size_t bytes, unsigned flags),
                        (memory, bytes, flags))
-GPUSIM_SAME_IN_CONTEXT(cuMemHostUnregister, cudaHostUnregister, (void* memory), (memory))
+GPUSIM_SAME(cuMemHostUnregister, cudaHostUnregister, (void* memory), (memory))
 GPUSIM_DRIVER cuMemGetInfo_v2(size_t* free, size_t* total) {
   return in_context([&](Device& device) {
     require(free != nullptr && total != nullptr);
@@ -282,6 +283,25 @@ GPUSIM_DRIVER cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, cuda
 }
 GPUSIM_DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
   return cudaMemPrefetchAsync(pointer(address), bytes, location_of(device), 0, stream);
+}
+GPUSIM_DRIVER cuMemPrefetchAsync_ptsz(CUdeviceptr address, size_t bytes, CUdevice device, CUstream stream) {
+  return cudaMemPrefetchAsync_ptsz(pointer(address), bytes, location_of(device), 0, stream);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchBatchAsync(void** memory, size_t* bytes, size_t count,
+                                                    cudaMemLocation* where, size_t* first,
+                                                    size_t location_count, unsigned long long flags,
+                                                    cudaStream_t stream);
+GPUSIM_DRIVER cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* bytes, size_t count,
+                                      cudaMemLocation* where, size_t* first, size_t location_count,
+                                      unsigned long long flags, CUstream stream) {
+  return cudaMemPrefetchBatchAsync(reinterpret_cast<void**>(addresses), bytes, count, where, first,
+                                   location_count, flags, stream);
+}
+GPUSIM_DRIVER cuMemPrefetchBatchAsync_ptsz(CUdeviceptr* addresses, size_t* bytes, size_t count,
+                                           cudaMemLocation* where, size_t* first, size_t location_count,
+                                           unsigned long long flags, CUstream stream) {
+  return cuMemPrefetchBatchAsync(addresses, bytes, count, where, first, location_count, flags,
+                                 per_thread(stream));
 }
 GPUSIM_DRIVER cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags) {
   return cudaStreamAttachMemAsync(stream, pointer(address), bytes, flags);

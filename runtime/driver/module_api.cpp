@@ -31,19 +31,7 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
     static void* none[1] = {nullptr};
     r.arguments = parameters != nullptr ? parameters : none;
     if (extra != nullptr) {
-      // CU_LAUNCH_PARAM_BUFFER_POINTER 1, CU_LAUNCH_PARAM_BUFFER_SIZE 2, CU_LAUNCH_PARAM_END 0.
-      const void* buffer = nullptr;
-      size_t bytes = 0;
-      for (; *extra != nullptr; extra += 2) {
-        const auto what = reinterpret_cast<uintptr_t>(*extra);
-        require(what == 1 || what == 2);
-        if (what == 1) buffer = extra[1];
-        if (what == 2) bytes = *static_cast<size_t*>(extra[1]);
-      }
-      require(buffer != nullptr);
-      require(bytes <= r.kernel->image().param_bytes, Code::kLaunchOutOfResources);
-      packed.resize(bytes);
-      std::memcpy(packed.data(), buffer, bytes);
+      packed = cudart::packed_parameters(*r.kernel, extra);
       r.arguments = nullptr;
       r.parameters = packed;
     } else if (parameters == nullptr) {
@@ -75,8 +63,9 @@ GPUSIM_DRIVER cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned c
     if (options[i] < 0 || options[i] >= kOptions) return static_cast<int>(Code::kInvalidValue);
   return load_image(module, image, "module", {options, values, count});
 }
+/// The module knows its context: none need be current, as programs have it that clean up at their end.
 GPUSIM_DRIVER cuModuleUnload(CUmodule module) {
-  return in_context([&](Device& device) {
+  return call([&](Device& device) {
     Module& loaded = loaded_module(module);
     device.check();
     forget_references(loaded);

@@ -55,6 +55,11 @@ int cuGraphCreate(cudaGraph_t*, unsigned);
 int cuGraphDestroy(cudaGraph_t);
 int cuGraphInstantiateWithFlags(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
 int cuGraphLaunch(cudaGraphExec_t, cudaStream_t);
+int cuGraphExecDestroy(cudaGraphExec_t);
+int cuGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
+                         const cudaKernelNodeParams*);
+int cuGraphKernelNodeGetParams(cudaGraphNode_t, cudaKernelNodeParams*);
+int cuGraphExecKernelNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams*);
 int cuGraphAddBatchMemOpNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, const void*);
 int cuGraphBatchMemOpNodeGetParams(cudaGraphNode_t, void*);
 int cuGraphBatchMemOpNodeSetParams(cudaGraphNode_t, const void*);
@@ -148,6 +153,52 @@ TEST_F(DriverOldApi, AFunctionKeepsWhatItIsLaunchedWith) {
   EXPECT_EQ(cuParamSetSize(fill, 1u << 31), error(Code::kInvalidValue));
   EXPECT_EQ(cuLaunchGrid(fill, 0, 1), error(Code::kInvalidValue));
   EXPECT_NE(cuLaunch(nullptr), 0);
+}
+
+/// A node of a graph has its parameters in one buffer as a launch may, and keeps what they were.
+TEST_F(DriverOldApi, AKernelNodeHasItsParametersInOneBuffer) {
+  void *module = nullptr, *fill = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kFill), 0);
+  ASSERT_EQ(cuModuleGetFunction(&fill, module, "fill"), 0);
+  struct {
+    CUdeviceptr p;
+    uint32_t v;
+    float f;
+  } packed{words_, 100, 7.0f};
+  size_t bytes = sizeof packed;
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &bytes, nullptr};
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), 0);
+  cudaKernelNodeParams p{fill, {1, 1, 1}, {8, 1, 1}, 0, nullptr, extra};
+  ASSERT_EQ(cuGraphAddKernelNode(&node, graph, nullptr, 0, &p), 0);
+  packed.v = 5;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, nullptr), 0);
+  std::vector<uint32_t> expected(kWords);
+  for (uint32_t i = 0; i < 8; ++i) expected[i] = 107 + i;
+  EXPECT_EQ(words(), expected) << "as they were when the node was made";
+  ASSERT_EQ(cuGraphExecKernelNodeSetParams(executable, node, &p), 0);
+  ASSERT_EQ(cuGraphLaunch(executable, nullptr), 0);
+  for (uint32_t i = 0; i < 8; ++i) expected[i] = 12 + i;
+  EXPECT_EQ(words(), expected);
+  cudaKernelNodeParams told{};
+  ASSERT_EQ(cuGraphKernelNodeGetParams(node, &told), 0);
+  ASSERT_NE(told.kernelParams, nullptr);
+  EXPECT_EQ(*static_cast<uint32_t*>(told.kernelParams[1]), 100u);
+
+  void* pointers[] = {&packed.p, &packed.v, &packed.f};
+  p.kernelParams = pointers;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph, nullptr, 0, &p), error(Code::kInvalidValue)) << "both";
+  p.kernelParams = nullptr;
+  bytes = 1000;
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph, nullptr, 0, &p), error(Code::kLaunchOutOfResources));
+  bytes = sizeof packed;
+  extra[0] = reinterpret_cast<void*>(3);
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph, nullptr, 0, &p), error(Code::kInvalidValue));
+  EXPECT_EQ(cuGraphExecDestroy(executable), 0);
+  EXPECT_EQ(cuGraphDestroy(graph), 0);
 }
 
 TEST_F(DriverOldApi, EventsOfAContextAreOfAllItsStreams) {

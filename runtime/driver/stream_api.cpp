@@ -117,9 +117,10 @@ CUresult in_stream(CUstream stream, cudart::Default null, Action action) {
     return in_stream(stream, null,                                                                          \
                      [&](Device& device, Stream& s) { function<type>(device, s, address, value, flags); }); \
   }
-#define GPUSIM_VALUE(name, type, function)                             \
-  GPUSIM_VALUE_IN(name, type, function, cudart::Default::kLegacy)      \
-  GPUSIM_VALUE_IN(name##_v2, type, function, cudart::Default::kLegacy) \
+#define GPUSIM_VALUE(name, type, function)                               \
+  GPUSIM_VALUE_IN(name, type, function, cudart::Default::kLegacy)        \
+  GPUSIM_VALUE_IN(name##_ptsz, type, function, cudart::Default::kThread) \
+  GPUSIM_VALUE_IN(name##_v2, type, function, cudart::Default::kLegacy)   \
   GPUSIM_VALUE_IN(name##_v2_ptsz, type, function, cudart::Default::kThread)
 GPUSIM_VALUE(cuStreamWriteValue32, uint32_t, write_value)
 GPUSIM_VALUE(cuStreamWriteValue64, uint64_t, write_value)
@@ -170,6 +171,7 @@ void run_batch(Device& device, Stream& stream, const std::vector<MemoryOperation
     });                                                                                              \
   }
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp, cudart::Default::kLegacy)
+GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_ptsz, cudart::Default::kThread)
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2, cudart::Default::kLegacy)
 GPUSIM_MEMORY_BATCH(cuStreamBatchMemOp_v2_ptsz, cudart::Default::kThread)
 
@@ -235,6 +237,7 @@ struct Form {
   int since;
 };
 constexpr Form kForms[] = {{"cuStreamGetCaptureInfo_v2", 11030},
+                           {"cuGetProcAddress_v2", 12000},
                            {"cuGraphAddKernelNode_v2", 12000},
                            {"cuGraphKernelNodeGetParams_v2", 12000},
                            {"cuGraphKernelNodeSetParams_v2", 12000},
@@ -250,6 +253,9 @@ constexpr Form kForms[] = {{"cuStreamGetCaptureInfo_v2", 11030},
                            {"cuGraphNodeGetDependentNodes_v2", 12030},
                            {"cuStreamGetCaptureInfo_v3", 12030},
                            {"cuStreamUpdateCaptureDependencies_v2", 12030},
+                           {"cuStreamGetCtx_v2", 12050},
+                           {"cuCtxGetDevice_v2", 13000},
+                           {"cuCtxSynchronize_v2", 13000},
                            {"cuMemcpyBatchAsync_v2", 13000},
                            {"cuMemcpy3DBatchAsync_v2", 13000}};
 /// The names that functions are asked for by, and the version that each came with.

@@ -1,13 +1,26 @@
 // Preloaded into programs that compile at run time: machine code that they ask NVRTC for is the PTX that it
 // was made of, for that is what the simulated GPU runs, and what takes the one (cuModuleLoadData) takes the
-// other.
+// other. Programs that look the functions up by name (dlsym), as Python's do, find those that are here.
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
 namespace {
+
+using LookUp = void* (*)(void*, const char*);
+
+/// The C library's dlsym.
+LookUp look_up() {
+  static std::atomic<LookUp> found{nullptr};
+  LookUp function = found.load(std::memory_order_relaxed);
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"})
+    if (function == nullptr) function = reinterpret_cast<LookUp>(dlvsym(RTLD_NEXT, "dlsym", version));
+  found.store(function, std::memory_order_relaxed);
+  return function;
+}
 
 constexpr int kInternalError = 11;  // NVRTC_ERROR_INTERNAL_ERROR
 
@@ -31,7 +44,7 @@ template <class... Arguments>
 int call(const char* name, Arguments... arguments) {
   void* const handle = compiler();
   if (handle == nullptr) return kInternalError;
-  const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(handle, name));
+  const auto function = reinterpret_cast<int (*)(Arguments...)>(look_up()(handle, name));
   const int result = function == nullptr ? kInternalError : function(arguments...);
   dlclose(handle);
   return result;
@@ -53,5 +66,16 @@ int nvrtcGetCUBIN(void* program, char* code) {
   size_t size = 0;
   const int result = size_of_machine_code(program, &size);
   return call(result != 0 || size == 0 ? "nvrtcGetCUBIN" : "nvrtcGetPTX", program, code);
+}
+
+/// What RTLD_NEXT means depends on who asks: the compiler makes a jump of the last call (CMakeLists.txt), so
+/// that it is the caller still.
+void* dlsym(void* handle, const char* name) {
+  void* own = nullptr;
+  if (std::strcmp(name, "nvrtcGetCUBIN") == 0) own = reinterpret_cast<void*>(nvrtcGetCUBIN);
+  if (std::strcmp(name, "nvrtcGetCUBINSize") == 0) own = reinterpret_cast<void*>(nvrtcGetCUBINSize);
+  const LookUp real = look_up();
+  if (own != nullptr && real(handle, name) != nullptr) return own;
+  return real(handle, name);
 }
 }

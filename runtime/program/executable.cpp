@@ -48,7 +48,6 @@ void read_dynamic(const Bytes& file, const Elf64_Shdr& dynamic, const Elf64_Shdr
     if (entry.d_tag != DT_NEEDED) continue;
     if (name.starts_with("libcudart.so")) e.needs_runtime = true, e.needs_runtime_name = name;
     if (name.starts_with("libcuda.so")) e.needs_driver = true;
-    if (name.starts_with("libnvrtc.so")) e.needs_compiler = true;
   }
 }
 
@@ -72,6 +71,7 @@ Executable read_executable(const std::string& file) {
     return e;
   }
   e.kind = Executable::Kind::kProgram;
+  e.needs_compiler = text.find("libnvrtc.so") != std::string::npos;  // linked with it, or loaded by its name
   const std::vector<Elf64_Shdr> sections = sections_of(bytes, header);
   if (header.e_shstrndx >= sections.size()) return e;
   const uint64_t names = sections[header.e_shstrndx].sh_offset;

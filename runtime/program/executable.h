@@ -17,7 +17,7 @@ struct Executable {
   bool needs_runtime = false;    ///< libcudart.so
   std::string needs_runtime_name;
   bool needs_driver = false;    ///< libcuda.so
-  bool needs_compiler = false;  ///< libnvrtc.so
+  bool needs_compiler = false;  ///< names libnvrtc.so
   std::string fixed_path;       ///< DT_RPATH, which goes before LD_LIBRARY_PATH
 };
 
