@@ -333,7 +333,7 @@ def check_refresh(gpusim: Gpusim) -> None:
 def check_progress(gpusim: Gpusim) -> None:
     """The bar is never wider than the terminal, so that each state draws over the last; there is none with --quiet."""
     columns = 44
-    ptx = CASES["spmv_scalar"].ptx(gpusim.source)
+    ptx = vecadd(gpusim)
 
     def drawn(*options: str) -> str:
         try:
@@ -341,7 +341,7 @@ def check_progress(gpusim: Gpusim) -> None:
         except OSError as error:  # a chroot without /dev/pts
             raise NoCompiler(f"no terminal can be opened: {error}") from error
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([str(gpusim.program), "--config", "tesla_v100", "--out", "none", *options, str(ptx)], stdout=subprocess.DEVNULL, stderr=other)
+        process = subprocess.Popen([str(gpusim.program), "--config", "tesla_v100", "--out", "none", "--param", "N=4000000", *options, str(ptx)], stdout=subprocess.DEVNULL, stderr=other)
         os.close(other)
         text = b""
         while True:
