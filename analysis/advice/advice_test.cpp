@@ -451,6 +451,20 @@ TEST_F(RulesTest, FullWarpsTakeHalfTheWorkOfHalfFullOnes) {
   EXPECT_THAT(gain(f, *p), DoubleNear(2, 0.1));
 }
 
+/// A loop whose lanes all stay until its end, but that does half of its work for half of them.
+TEST_F(RulesTest, LanesThatAPredicateLeavesOutAreNotParted) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  kernel.counters["divergent_branch"] = 1;
+  operation("int", "add.u32 %r1, %r1, 1", 475, {{"active_lanes", 475 * 32}});
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 475, {{"active_lanes", 475 * 16}});
+  operation("branch", "@%p1 bra $L1", 475, {{"active_lanes", 474 * 32}, {"divergent", 1}});
+  EXPECT_FALSE(divergence(facts()));
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 400, {{"active_lanes", 400 * 8}});
+  const auto p = divergence(facts());
+  ASSERT_TRUE(p) << "behind the loop they are";
+  EXPECT_NEAR(p->value, 32 * (2 * 475 + 400 * 0.25) / (2 * 475 + 400), 0.01);
+}
+
 TEST_F(RulesTest, RegistersOfOneBankGoWithTheOperationsThatReadThem) {
   unit("pipe_fp32", "scheduler", 320, 0.95);
   kernel.counters["divergent_branch"] = kWarps;

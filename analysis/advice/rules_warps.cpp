@@ -68,12 +68,30 @@ double uneven_schedulers(const Facts& f, double full) {
   return std::min(1 / full, 1 + largest * deviation / std::sqrt(each) / alike);
 }
 
+/// Of each operation the lanes that come there, as a share of 32: the most that are active in one of those
+/// that are executed with it, one after another. Fewer are active where a predicate of their own leaves some
+/// out.
+std::vector<double> lanes_there(const Facts& f) {
+  const auto parts = [&](uint64_t pc) { return f.op_class(pc) == "branch" || f.op_class(pc) == "exit"; };
+  std::vector<double> lanes(f.operations(), 0);
+  for (uint64_t first = 0, end = 0; first < f.operations(); first = end) {
+    double most = 0;
+    for (end = first; end < f.operations() && f.executed(end) == f.executed(first); ++end) {
+      if (end > first && parts(end - 1)) break;
+      if (!parts(end))
+        most = std::max(most, f.count("active_lanes", end) / 32 / std::max(1.0, f.executed(end)));
+    }
+    std::fill(lanes.begin() + static_cast<int64_t>(first), lanes.begin() + static_cast<int64_t>(end),
+              std::min(1.0, most));
+  }
+  return lanes;
+}
+
 /// Active lanes, as a share, in front of the branch at which most warps diverge. Few lanes come to the branch
 /// of a loop that the others have left; all come to one between two ways.
-double lanes_at_branch(const Facts& f, uint64_t branch) {
+double lanes_at_branch(const Facts& f, uint64_t branch, const std::vector<double>& lanes) {
   for (uint64_t pc = branch; pc-- > 0;)
-    if (f.op_class(pc) != "branch" && f.executed(pc) > 0)
-      return std::clamp(f.count("active_lanes", pc) / 32 / f.executed(pc), 1.0 / 32, 1.0);
+    if (f.op_class(pc) != "branch" && f.executed(pc) > 0) return std::clamp(lanes[pc], 1.0 / 32, 1.0);
   return 1;
 }
 
@@ -370,23 +388,24 @@ std::optional<Proposal> divergence(const Facts& f) {
     return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier";
   };
   if (f.counter("divergent_branch") <= 0) return idle_under_predicates(f);
-  const double executed = f.sum("executed", counted), lanes = f.sum("active_lanes", counted) / 32;
+  const std::vector<double> there = lanes_there(f);
+  double executed = 0, lanes = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (counted(pc)) executed += f.executed(pc), lanes += f.executed(pc) * there[pc];
   if (executed <= 0 || lanes > kFull * executed) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return f.count("divergent", pc); });
   p.what =
       "let all lanes of a warp take the same way: order the data by what is to be done with them, or "
       "decide by the warp instead of the lane";
-  p.counter = "active lanes of an operation";
+  p.counter = "lanes that come to an operation";
   p.unit = "of 32";
   p.value = 32 * lanes / executed;
   p.after = f.estimator().recorded();
   // Shares of what the operations need by themselves: that their registers lie in one bank goes with them.
   std::map<std::string, double> less, all;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    const double full = counted(pc)
-                            ? std::min(1.0, f.count("active_lanes", pc) / 32 / std::max(1.0, f.executed(pc)))
-                            : lanes / executed;
+    const double full = counted(pc) ? there[pc] : lanes / executed;
     const double cycles = f.executed(pc) * f.pipe_cycles(f.op_class(pc)), slots = f.count("slots_issued", pc);
     less[f.pipe_of(f.op_class(pc))] += (1 - full) * cycles;
     all[f.pipe_of(f.op_class(pc))] += cycles;
@@ -394,7 +413,7 @@ std::optional<Proposal> divergence(const Facts& f) {
     all["issue"] += slots;
     p.after.chain[pc] *= full;
   }
-  const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc)) : 1;
+  const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc, there)) : 1;
   for (const auto& [unit, work] : less)
     if (all.at(unit) > 0) p.after.scale(unit, (1 - work / all.at(unit)) * uneven);
   return p;
