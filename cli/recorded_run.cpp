@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <vector>
@@ -121,11 +122,12 @@ study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64
   sigaction(SIGINT, nullptr, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   std::optional<StudyProgress> progress;
+  const auto start = std::chrono::steady_clock::now();
   const unsigned parallel = threads == 0 ? processors() : threads;
   study::Proof proof = study::prove(
       run, parallel, cycles,
       [&](size_t done, size_t all) {
-        if (!progress) progress.emplace(all, "simulations of --prove", parallel, false);
+        if (!progress) progress.emplace(all, "simulations of --prove", parallel, false).began(start);
         progress->reached(done);
       },
       [] { return interrupted != 0; });

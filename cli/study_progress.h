@@ -20,6 +20,8 @@ class StudyProgress {
 
   /// Said once, if what is left takes longer than study::kLongStudy.
   void set_hint(std::string hint) { hint_ = std::move(hint); }
+  /// When work began, if that was before this was made.
+  void began(std::chrono::steady_clock::time_point start) { start_ = start; }
   /// What was there has been told.
   void begin();
   void done(const study::PointResult& result, bool was_there);

@@ -360,6 +360,18 @@ const Gain* best_of(const Proof& proof, bool compound) {
   return at == proof.gains.end() || at->factor >= 1 - kHelps ? nullptr : &*at;
 }
 
+/// Changes of one kind of unit that save as much as the best of them does: both may be the same unit, as a
+/// clock is that of all that it drives.
+std::string ties_text(const Proof& proof, const Gain& best) {
+  constexpr double kAlike = 0.002;
+  std::vector<std::string_view> names;
+  for (const Gain& g : proof.gains)
+    if (&g != &best && g.refused.empty() && !meaning_of(g.change.name).compound &&
+        g.factor - best.factor <= kAlike)
+      names.push_back(g.change.name);
+  return names.empty() ? std::string() : fmt::format("and as much by: {}\n", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::string proof_text(const Proof& proof) {
@@ -376,7 +388,7 @@ std::string proof_text(const Proof& proof) {
   const Gain *single = best_of(proof, false), *several = best_of(proof, true);
   if (single != nullptr)
     out += fmt::format("limited most by: {}\n", single->change.name) + meaning_text(single->change) +
-           repeat_text(single->change);
+           repeat_text(single->change) + ties_text(proof, *single);
   else
     out += fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
   // Only where it tells more than the change of one kind does.

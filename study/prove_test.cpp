@@ -110,6 +110,9 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
               testing::HasSubstr("twice as many SMs, which changes several units at once, saves 40.0 %"));
   EXPECT_THAT(text, testing::HasSubstr("not possible: no whole number"));
   EXPECT_THAT(text, testing::HasSubstr("dram (data bus of DRAM (80 % busy))"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("as much by")));
+  proof.gains.push_back(gain("DRAM banks", 0.801));
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("and as much by: DRAM banks\n"));
   proof.gains = {gain("DRAM clock", 0.5), gain("SMs", 0.6)};
   EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("many SMs"))) << "it tells nothing more";
   proof.gains = {gain("SMs", 0.6)};

@@ -273,6 +273,8 @@ TEST(Config, ListAndDescribeAndDiff) {
   EXPECT_NE(error_of([] { (void)explain_key("mshrs", {}); }).find("l1.mshrs, constant.mshrs"),
             std::string::npos);
   EXPECT_NE(error_of([] { (void)explain_key("sm", {}); }).find("not one key"), std::string::npos);
+  EXPECT_EQ(explain_key("sms", kFolders), explain_key("gpu.sms", kFolders))
+      << "there is one key of that name";
   // Keys of pipes and latencies stand in no table.
   const std::string shared_pipe = explain_key("pipes.lsu.per_scheduler", kFolders);
   EXPECT_NE(shared_pipe.find("every scheduler has such a pipe of its own"), std::string::npos);

@@ -373,6 +373,7 @@ std::string explain_key(std::string_view key, std::span<const std::string> searc
     if (row.name == (name.empty() ? section : name) && (row.section != section || name.empty()))
       others.push_back(fmt::format("{}.{}", row.section, row.name));
   if (spec == rows.end()) {
+    if (name.empty() && others.size() == 1) return explain_key(others.front(), search_folders);
     if (name.empty() && !others.empty())
       raise_input_error({}, fmt::format("'{}' is a key of {} sections", key, others.size()),
                         fmt::format("such as 'gpusim config explain {}'; the others: {}", others[0],
