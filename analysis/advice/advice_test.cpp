@@ -329,15 +329,23 @@ TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
       << "8 requests for lines instead of 32 for sectors";
 }
 
+class StoreTest : public RulesTest {
+ protected:
+  /// A warp loads a line and stores its words into as many lines.
+  void line_to_scattered_words() {
+    operation("int", "mov.u32 %r1, %tid.x", 1);
+    operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
+              {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+    operation("store_global", "st.global.f32 [%rd1], %f1", 1,
+              {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  }
+};
+
 /// A machine whose messages have no header: what a store is answered with is a message all the same.
-TEST_F(RulesTest, AnswersToStoresGoWithTheStores) {
+TEST_F(StoreTest, AnswersToStoresGoWithTheStores) {
   machine.interconnect.header_bytes = 0;
   unit("reply_in", "partition", 64, 0.5);
-  operation("int", "mov.u32 %r1, %tid.x", 1);
-  operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
-            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
-  operation("store_global", "st.global.f32 [%rd1], %f1", 1,
-            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  line_to_scattered_words();
   const Facts f = facts();
   const auto p = coalescing(f);
   ASSERT_TRUE(p);
@@ -346,14 +354,10 @@ TEST_F(RulesTest, AnswersToStoresGoWithTheStores) {
               (data + 1) / (data + 32), 1e-6);
 }
 
-TEST_F(RulesTest, TheDataOfTheL2TakeWhatIsMoved) {
+TEST_F(StoreTest, TheDataOfTheL2TakeWhatIsMoved) {
   machine.l2.read_cycles = machine.l2.fill_cycles = 0.5, machine.l2.write_cycles = 2;
   unit("l2_data", "partition", 64, 0.5);
-  operation("int", "mov.u32 %r1, %tid.x", 1);
-  operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
-            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
-  operation("store_global", "st.global.f32 [%rd1], %f1", 1,
-            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  line_to_scattered_words();
   const Facts f = facts();
   const auto p = coalescing(f);
   ASSERT_TRUE(p);
