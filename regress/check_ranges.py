@@ -48,7 +48,7 @@ MANY_BLOCKS = ("--param", "BLOCKS=96")
 FOLLOW: dict[tuple[str, str], Sets] = {
     ("host.link_rate", "1"): SLOW, ("host.link_latency", "1000000000"): SLOW, ("host.launch_interval", "1000000000"): SLOW,
     ("host.launch_gap", "1000000000"): SLOW,
-    ("gpu.sms", "1"): {"gpu.sms_per_cluster": "1", "block_clusters.gpcs": "1", "l2.halves": "1"},
+    ("gpu.sms", "1"): {"gpu.sms_per_cluster": "1", "block_clusters.gpcs": "1"},
     ("gpu.sms_per_cluster", "64"): {"gpu.sms": "128"}, ("interconnect.sms_per_port", "64"): {"gpu.sms": "128", "gpu.sms_per_cluster": "64"}, ("block_clusters.gpcs", "64"): {"gpu.sms": "128"},
     ("clocks.dram", "1MHz"): {"dram.refi": "1000000"},
     ("sm.max_threads_per_block", "1"): ONE_THREAD,
@@ -74,7 +74,7 @@ FOLLOW: dict[tuple[str, str], Sets] = {
     ("constant.l2_line", "4"): {"constant.l1_line": "4", "instruction.l1_size": "0"},
     ("constant.l2_line", "4K"): LONG_LINES,
     ("constant.l2_ways", "1024"): {"constant.l2_size": "64K"},
-    ("constant.l3_size", "64"): {"constant.l3_ways": "1", "l2.partitions": "1", "l2.halves": "1"},
+    ("constant.l3_size", "64"): {"constant.l3_ways": "1", "l2.partitions": "1"},
     ("constant.l3_line", "4"): {"constant.l1_line": "4", "constant.l2_line": "4", "instruction.l1_size": "0"},
     ("constant.l3_line", "4K"): LONG_LINES,
     ("constant.l3_ways", "1024"): {"constant.l3_size": "256K"},
@@ -86,7 +86,6 @@ FOLLOW: dict[tuple[str, str], Sets] = {
     ("texture.l2_ways", "64"): {"texture.l2_size": "64K"},
     ("interconnect.mesh_width", "1280"): {"gpu.sms": "1024", "gpu.sms_per_cluster": "1", "l2.partitions": "256", "l2.size": "1M",
                                           "constant.l3_size": "256K"},
-    ("l2.partitions", "1"): {"l2.halves": "1"},
     ("l2.partitions", "256"): {"l2.size": "1M", "constant.l3_size": "256K"},
     ("l2.interleave", "32"): SHORT_LINES,
     ("l2.size", "0"): NO_L2,
@@ -154,6 +153,7 @@ EFFECTS: dict[str, Effect] = {
     "gpu.sms_spread": Effect(options=("--sms", "2")), "gpu.kernel_dispatch": Effect(options=MANY_BLOCKS),
     "host.link_rate": Effect(sets=SLOW), "host.link_latency": Effect(sets=SLOW), "host.launch_interval": Effect(sets=SLOW),
     # Blocks of two warps of 15 registers: 8 of them fit, or 9 if the units are small or of blocks.
+    "l2.replicated": Effect(sets={"l2.far_latency": "200ns"}),
     "sm.register_alloc_unit": Effect(sets={"sm.registers": "8704"}),
     "sm.register_alloc_by_block": Effect(sets={"sm.registers": "8704", "sm.register_alloc_unit": "64"}),
     "host.launch_gap": Effect(program="workloads/reduction/reduction.ptx", options=("--param", "N=20011"), sets=SLOW),

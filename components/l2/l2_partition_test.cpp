@@ -102,6 +102,22 @@ TEST_F(PartitionL2Test, ClustersOfTheOtherHalfAreFar) {
   EXPECT_EQ(stats().far, 5u);
 }
 
+TEST_F(PartitionL2Test, WithCopiesInEachHalfOnlyAtomicsThatReturnAValueAreFar) {
+  build({"l2.halves=2", "l2.far_latency=25ns", "l2.replicated=true"});
+  const auto access = [&](uint64_t cycle, uint16_t port, RequestKind kind) {
+    source.send(
+        cycle, {0, 64, kind, static_cast<uint8_t>(kind == RequestKind::kAtomic ? 1 : 0), port, tag_++, true});
+  };
+  access(10, 15, RequestKind::kRead);
+  access(200, 15, RequestKind::kRead);
+  access(300, 15, RequestKind::kAtomic);
+  access(400, 14, RequestKind::kAtomic);
+  source.send(500, {0, 64, RequestKind::kAtomic, 1, 15, tag_++, false});  // acknowledged where it comes from
+  run();
+  EXPECT_EQ(sink->taken_at, (Times{63, 201 + kHit + 1, 301 + kHit + 26, 401 + kHit + 1, 501 + kHit + 1}));
+  EXPECT_EQ(stats().far, 1u);
+}
+
 TEST_F(PartitionL2Test, DirtyLinesGoToDramWithoutAReplyToAnyone) {
   build({"l2.size=1K", "l2.ways=1"});  // one line in each partition
   send(10, 0, RequestKind::kWrite, 64, 0b1001);

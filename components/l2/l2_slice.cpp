@@ -44,6 +44,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       waiting_(size_t{config.mshrs} * config.merges),
       free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),
+      replicated_(config.replicated),
       kinds_(size_t{kAnswerKinds} * (far_ports_.empty() ? 1 : 2)),
       to_dram_(kQueue) {
   set_times(times);

@@ -106,7 +106,8 @@ class L2Slice {
   /// those to this half of the chip, then those to the other.
   enum AnswerKind : uint8_t { kFilled, kHits, kConstantHits, kAnswerKinds };
   [[nodiscard]] Answers& answers_to(const MemoryRequest& r, AnswerKind kind) {
-    const bool far = !far_ports_.empty() && far_ports_[r.port];
+    const bool crosses = !replicated_ || (r.kind == RequestKind::kAtomic && r.wants_data);
+    const bool far = crosses && !far_ports_.empty() && far_ports_[r.port];
     return answers_[far ? kAnswerKinds + kind : kind];
   }
   /// True if a hit has a place among the answers.
@@ -154,7 +155,8 @@ class L2Slice {
   core::SparseArray<MemoryRequest> waiting_;  ///< requests that wait for sectors
   FreeList<uint32_t> free_waiting_;
   std::vector<bool> far_ports_;
-  size_t kinds_;  ///< used of answers_
+  bool replicated_;  ///< of MachineConfig::Partition
+  size_t kinds_;     ///< used of answers_
   std::array<Answers, size_t{2} * kAnswerKinds> answers_;
   core::Ring<MemoryRequest> to_dram_;
   L2Stats stats_;

@@ -223,6 +223,7 @@ struct MachineConfig {
     double dirty_share = 1;     ///< of a set's lines, that may be modified
     uint32_t halves = 1;        ///< parts of the chip that clusters and partitions belong to
     double far_latency_ns = 0;  ///< of a reply to a cluster of another half, more
+    bool replicated = false;    ///< only values of atomic operations come from another half
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   /// Translation look-aside buffers.

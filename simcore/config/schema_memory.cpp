@@ -163,6 +163,9 @@ std::span<const KeySpec> memory_keys() {
        "parts of the chip, each with half of the clusters and half of the partitions", AT(l2.halves)},
       {"l2", "far_latency", K::kTime, "ns", "0ns", 0, 1e6, "",
        "what a reply to a cluster of the other half takes longer", AT(l2.far_latency_ns)},
+      {"l2", "replicated", K::kBoolean, "", "false", 0, 0, "",
+       "each half answers its own clusters, reads of copies; only values of atomic operations cross",
+       AT(l2.replicated)},
 
       {"tlb", "l1_entries", K::kInteger, "pages", "0", 0, 65536, "",
        "L1 TLB of an SM; 0: addresses are not translated", AT(tlb.l1_entries)},

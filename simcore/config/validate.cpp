@@ -283,13 +283,6 @@ class Validator {
   void halves() {
     if (m_.l2.halves == 1) return;
     if (m_.l2.bytes == 0) conflict("l2.halves", "l2.halves = 2 needs an L2, and l2.size = 0", {"l2.size"});
-    multiple("l2.partitions", m_.l2.partitions, "l2.halves", m_.l2.halves);
-    if (m_.gpu.sms / m_.gpu.sms_per_cluster % m_.l2.halves != 0) {
-      conflict("l2.halves",
-               fmt::format("{} clusters cannot be shared out to l2.halves = {}",
-                           m_.gpu.sms / m_.gpu.sms_per_cluster, m_.l2.halves),
-               {"gpu.sms", "gpu.sms_per_cluster"});
-    }
   }
 
   void interconnect() {
