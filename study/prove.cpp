@@ -77,6 +77,7 @@ const std::vector<Resource>& resources() {
         "scheduler.other_pipe_latency"}},
       {"latency of branches", kHalf, {"latency.branch", "latency.call", "latency.reconverge"}},
       {"time of barriers", kHalf, {"latency.barrier"}},
+      {"time of fences", kHalf, {"latency.fence", "latency.fence_block"}},
       {"latency of shared memory",
        kHalf,
        {"latency.load_shared", "latency.store_shared", "latency.atom_shared"}},

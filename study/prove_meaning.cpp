@@ -6,7 +6,7 @@
 namespace gpusim::study {
 namespace {
 
-constexpr std::array<Meaning, 37> kMeanings{{
+constexpr std::array<Meaning, 38> kMeanings{{
     {"cycles between issue slots",
      "every operation of a warp takes an issue slot: a program needs fewer of them"},
     {"schedulers with their pipes", "each has issue slots and pipes of its own", true},
@@ -24,6 +24,8 @@ constexpr std::array<Meaning, 37> kMeanings{{
      "warps wait until their branches are resolved: fewer branches, or more warps, hide that"},
     {"time of barriers",
      "warps wait for the others of their block: smaller blocks, or more of them, hide that"},
+    {"time of fences",
+     "warps wait until other blocks would see their stores: fewer fences, or more warps, hide that"},
     {"latency of shared memory",
      "warps wait for values from shared memory: independent accesses, or more warps, hide "
      "that"},

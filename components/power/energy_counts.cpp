@@ -71,6 +71,7 @@ Group group_of(OpClass c) {
     case OpClass::kExit:
     case OpClass::kNop:
     case OpClass::kReconverge:
+    case OpClass::kFenceBlock:
     case OpClass::kCount:
       return {EnergyTerm::kCount, c};
     default:

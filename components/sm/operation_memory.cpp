@@ -221,10 +221,9 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, La
   }
   if (op.imm == isa::kSleeps) return execute_sleep(warp, w, op, lanes, now);
   if (op.imm != 0) return execute_copy_group(warp, w, op, now);
-  if (sm_.lsu->outstanding_stores(w) == 0) {
-    front_end_.prepare(w, std::max(now + timing.latency, warp.remote_until), now);
-    return;
-  }
+  warp.fence_until = std::max(now + timing.latency, warp.remote_until);
+  if (sm_.lsu->outstanding_stores(w) == 0)
+    return front_end_.prepare(w, warp.fence_until, StallCause::kFence, now);
   warp.wait = WarpWait::kFence;
   sm_.table.set_blocked(w);
 }
@@ -265,10 +264,14 @@ void OperationIssue::complete_access(uint32_t index, uint64_t now) {
   if (r.is_store) {
     if (r.op->memory.asynchronous) isa::complete_arrival(warp.context, sm_.copies.end(w, index));
     const bool copies_done = warp.wait == WarpWait::kCopies && sm_.copies.are_done(w, warp.load);
-    if (copies_done || (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0)) {
+    if (copies_done) {
       slots_.settle(warp.scheduler, now);
       warp.wait = WarpWait::kNone;
       front_end_.prepare(w, now, now);
+    } else if (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0) {
+      slots_.settle(warp.scheduler, now);
+      warp.wait = WarpWait::kNone;
+      front_end_.prepare(w, std::max(now, warp.fence_until), StallCause::kFence, now);
     }
     return;
   }

@@ -115,6 +115,7 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
   uint32_t barrier = 0;     ///< the number of the barrier of at_barrier
   uint64_t fetch_from = 0;  ///< kFetch: not before that cycle, even if its operation comes earlier
   MatrixGroups matrices;
+  uint64_t fence_until = 0;   ///< WarpWait::kFence: not before that cycle, even if its stores end earlier
   uint64_t remote_until = 0;  ///< its accesses to other blocks' shared memory have been performed then
 
   [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }

@@ -4,6 +4,7 @@
 // branch and barrier 24.
 #include "components/sm/sm.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -401,6 +402,26 @@ TEST_F(SmTest, FenceWaitsForTheWarpsStores) {
   ASSERT_GE(memory.seen_at.size(), 2u);
   EXPECT_GE(cycles_of(isa::OpClass::kSpecial).at(0), memory.seen_at[1] + kMemory);
   EXPECT_GT(slots_of(StallCause::kFence), 100u);
+}
+
+std::string store_and_fence(std::string_view fence) {
+  return fmt::format(
+      "ld.param.u64 %d0, [out];\nmov.u32 %r0, 7;\nst.global.u32 [%d0], %r0;\n{};\n"
+      "mov.u32 %r0, %clock;\nst.global.u32 [%d0+4], %r0;\nexit;",
+      fence);
+}
+
+TEST_F(SmTest, FenceOfTheDeviceTakesItsTimeHoweverSoonStoresEnd) {
+  build(store_and_fence("membar.gl"), 32, 1, {"latency.fence=3000", "latency.fence_block=20"});
+  simulate();
+  EXPECT_EQ(cycles_of(isa::OpClass::kSpecial).at(0), cycles_of(isa::OpClass::kFence).at(0) + 3000);
+  EXPECT_GT(slots_of(StallCause::kFence), 1400u);
+}
+
+TEST_F(SmTest, FenceOfABlockDoesNotTakeTheDevicesTime) {
+  build(store_and_fence("membar.cta"), 32, 1, {"latency.fence=3000", "latency.fence_block=20"});
+  simulate();
+  EXPECT_LT(cycles_of(isa::OpClass::kSpecial).at(0), cycles_of(isa::OpClass::kFenceBlock).at(0) + 2000);
 }
 
 TEST_F(SmTest, TwoSchedulersIssueSideBySide) {

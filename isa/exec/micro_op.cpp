@@ -110,6 +110,8 @@ std::string_view op_class_name(OpClass c) {
       return "nop";
     case OpClass::kReconverge:
       return "reconverge";
+    case OpClass::kFenceBlock:
+      return "fence_block";
     case OpClass::kCount:
       break;
   }

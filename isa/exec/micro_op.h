@@ -140,6 +140,7 @@ enum class OpClass : uint8_t {
   kExit,
   kNop,
   kReconverge,  ///< from 7.0 on, where lanes that have parted meet (bsync)
+  kFenceBlock,  ///< a fence that orders accesses for the warp's own block alone
   kCount
 };
 /// Behind operations of the class a warp waits until it is known where it goes on.

@@ -28,6 +28,26 @@ TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
             1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
 }
 
+TEST(Fences, AccessesThatReleaseToOtherBlocksHaveOneBefore) {
+  const auto fences = [](std::string_view statement) {
+    const std::string text =
+        thread_kernel(".reg .b32 %r<4>;", fmt::format("mov.u32 %r2, 1; {}\nret;", statement), "sm_90");
+    const KernelImage image = lower_ok(text, level(LoweringLevel::kSchedule, 0, 90));
+    return std::pair(count_class(image, OpClass::kFence), count_class(image, OpClass::kFenceBlock));
+  };
+  using Counts = std::pair<size_t, size_t>;
+  EXPECT_EQ(fences("fence.acq_rel.gpu;"), (Counts{1, 0}));
+  EXPECT_EQ(fences("fence.sc.sys;"), (Counts{1, 0}));
+  EXPECT_EQ(fences("fence.acq_rel.cta;"), (Counts{0, 1}));
+  EXPECT_EQ(fences("fence.proxy.async;"), (Counts{0, 1}));
+  EXPECT_EQ(fences("st.release.gpu.u32 [%out], %r2;"), (Counts{1, 0}));
+  EXPECT_EQ(fences("st.relaxed.gpu.u32 [%out], %r2;"), (Counts{0, 0}));
+  EXPECT_EQ(fences("st.release.cta.global.u32 [%out], %r2;"), (Counts{0, 0})) << "the block sees it in order";
+  EXPECT_EQ(fences("atom.acq_rel.gpu.global.add.u32 %r1, [%out], %r2;"), (Counts{1, 0}));
+  EXPECT_EQ(fences("red.release.sys.global.add.u32 [%out], %r2;"), (Counts{1, 0}));
+  EXPECT_EQ(fences("atom.acquire.gpu.global.add.u32 %r1, [%out], %r2;"), (Counts{0, 0}));
+}
+
 TEST(Unsupported, CompiledFilesLowerOrSaySo) {
   size_t lowered = 0;
   for (const auto& e : std::filesystem::directory_iterator(GPUSIM_SOURCE_DIR "/isa/tests/nvcc")) {

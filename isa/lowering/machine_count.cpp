@@ -27,6 +27,9 @@ constexpr uint32_t kReconvergence = 3;
 /// which are compared, and another branch.
 uint32_t yield_instructions(int capability) { return capability < 80 ? 5 : 1; }
 
+/// A fence for other blocks: membar, errbar and cctl.ivall, from 9.0 on cgaerrbar too.
+uint32_t fence_instructions(int capability) { return capability < 70 ? 1 : capability < 90 ? 3 : 4; }
+
 /// Compute capability of the first machine whose accesses to global memory take a descriptor, which a kernel
 /// loads once; and of the first whose arithmetic reads no operand from the constant bank, so that each
 /// constant is loaded (LDC, ULDC). Found with probes.
@@ -374,6 +377,8 @@ class Counter {
         if (op.modifiers == static_cast<uint8_t>(BarrierAction::kClusterArrive))
           return op.imm == kClusterRelaxed ? 4 : 7;
         return op.modifiers == static_cast<uint8_t>(BarrierAction::kClusterWait) ? 5 : 1;
+      case OpKind::kFence:
+        return op.op_class == OpClass::kFence ? fence_instructions(program_.machine_capability) : 1;
       default:
         return 1;
     }

@@ -85,6 +85,18 @@ TEST(MachineCount, AConstantThatIsStoredIsMovedOnce) {
   EXPECT_EQ(instructions("0x3ff0000050000000"), instructions("0x3ff0000040000000") + 2);
 }
 
+TEST(MachineCount, FencesForOtherBlocksAreSeveralInstructions) {
+  const auto instructions = [](std::string_view fence, int capability) {
+    return scheduled_for(kernel(fmt::format("mov.u32 %r0, %t; st.global.u32 [%at+8], %t; {} ", fence)),
+                         capability)
+        .machine_instructions();
+  };
+  for (const auto& [capability, device] : {std::pair{75, 3u}, {80, 3u}, {90, 4u}}) {
+    EXPECT_EQ(instructions("membar.gl;", capability), instructions("", capability) + device);
+    EXPECT_EQ(instructions("membar.cta;", capability), instructions("", capability) + 1);
+  }
+}
+
 TEST(MachineCount, CallsOfTheSystemTakeTheirArgumentsInRegisters) {
   const std::string printf_call =
       "{ .param .b64 f; st.param.b64 [f], 0; .param .b64 v; st.param.b64 [v], 0; .param .b32 n;\n"

@@ -163,6 +163,8 @@ class Selector {
   [[nodiscard]] OpKind sync_kind() const;
   void warp_barrier(Frame& frame, const Instruction& inst);
   void sleep(Frame& frame, const Instruction& inst);
+  void fence(const Instruction& inst);
+  void fence_before_release(const Instruction& inst, Space space);
   void gather(const Value& members);
   void barrier(Frame& frame, const Instruction& inst);
   void emit_barrier(Frame& frame, const Instruction& inst, Op op);

@@ -155,6 +155,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     if (targets.size() > kMaxElements && where->has_base && v == where->base.var)
       v = program_.new_var(class_of(lanes));
   }
+  if (store) fence_before_release(inst, where->space);
   for (size_t first = 0; first < parts.size(); first += kMaxElements) {
     const size_t count = std::min(parts.size() - first, kMaxElements);
     Address part = *where;
@@ -237,6 +238,7 @@ void Selector::atomic(Frame& frame, const Instruction& inst) {
   const Type type = mapped(inst.mods.type);
   const auto where = address(frame, inst.operands[at], inst.mods.space);
   if (!where) return;
+  fence_before_release(inst, where->space);
   if (type == Type::kB128) return atomic_pair(frame, inst, *where);
   std::vector<Value> sources;
   for (const Operand& o : elements(frame, inst.operands[at + 1])) sources.push_back(value(frame, o, type));

@@ -76,7 +76,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
       video(frame, inst);
       break;
     case Opcode::kFenceProxy:
-      emit_control(OpKind::kFence, OpClass::kFence);
+      emit_control(OpKind::kFence, OpClass::kFenceBlock);
       break;
     case Opcode::kMapa:
       cluster_address(frame, inst);
@@ -134,7 +134,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
       break;
     case Opcode::kMembar:
     case Opcode::kFence:
-      emit_control(OpKind::kFence, OpClass::kFence);
+      fence(inst);
       break;
     case Opcode::kNanosleep:
       sleep(frame, inst);

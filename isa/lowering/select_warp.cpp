@@ -111,6 +111,19 @@ void Selector::sleep(Frame& frame, const Instruction& inst) {
   emit(op);
 }
 
+void Selector::fence(const Instruction& inst) {
+  emit_control(OpKind::kFence, inst.mods.scope == Scope::kCta ? OpClass::kFenceBlock : OpClass::kFence);
+}
+
+/// ptxas 13 puts membar before an access that releases. For other blocks only: the warp's own block sees its
+/// accesses in order.
+void Selector::fence_before_release(const Instruction& inst, Space space) {
+  const Semantics order = inst.mods.semantics;
+  if (order != Semantics::kRelease && order != Semantics::kAcqRel) return;
+  if (inst.mods.scope == Scope::kCta || inst.mods.scope == Scope::kNone) return;
+  if (space == Space::kGlobal || space == Space::kGeneric) emit_control(OpKind::kFence, OpClass::kFence);
+}
+
 /// Independent lanes wait for the members.
 void Selector::gather(const Value& members) {
   if (sync_kind() != OpKind::kSync) return;

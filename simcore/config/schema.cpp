@@ -32,7 +32,7 @@ constexpr std::string_view kTimingClasses[] = {
     "mma_fp64",     "wgmma_half",  "wgmma_int8",     "wgmma_load",   "special",      "load_global",
     "store_global", "atom_global", "load_local",     "store_local",  "load_shared",  "store_shared",
     "atom_shared",  "load_const",  "load_param",     "texture",      "branch",       "call",
-    "barrier",      "fence",       "exit",           "nop",          "reconverge"};
+    "barrier",      "fence",       "exit",           "nop",          "reconverge",   "fence_block"};
 
 }  // namespace
 
@@ -93,16 +93,18 @@ std::span<const std::string_view> timing_classes() { return kTimingClasses; }
 std::span<const ComposedClass> composed_classes() {
   // Multiply-adds of one operation over the 32 lanes: 16 x 8 results of 16 products, f64 8 x 8 of 4.
   static constexpr ComposedClass kComposed[] = {
-      {"int_mul_wide", "int_mul", 1},  {"half", "fp32", 1},           {"call", "branch", 1},
-      {"reconverge", "branch", 1},     {"mma_half", "fp32", 64},      {"mma_int8", "int_mul24", 64},
-      {"mma_fp64", "fp64", 8},         {"wgmma_half", "mma_half", 1}, {"wgmma_int8", "mma_int8", 1},
+      {"int_mul_wide", "int_mul", 1},  {"half", "fp32", 1},
+      {"call", "branch", 1},           {"reconverge", "branch", 1},
+      {"fence_block", "fence", 1},     {"mma_half", "fp32", 64},
+      {"mma_int8", "int_mul24", 64},   {"mma_fp64", "fp64", 8},
+      {"wgmma_half", "mma_half", 1},   {"wgmma_int8", "mma_int8", 1},
       {"wgmma_load", "load_shared", 1}};
   return kComposed;
 }
 
 bool is_control_class(std::string_view timing_class) {
-  static constexpr std::array<std::string_view, 7> kControl{"branch", "call", "barrier",   "fence",
-                                                            "exit",   "nop",  "reconverge"};
+  static constexpr std::array<std::string_view, 8> kControl{"branch", "call", "barrier",    "fence",
+                                                            "exit",   "nop",  "reconverge", "fence_block"};
   return std::ranges::find(kControl, timing_class) != kControl.end();
 }
 

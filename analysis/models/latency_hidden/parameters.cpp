@@ -98,15 +98,16 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
        {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared, OpClass::kWgmmaLoad})
     p.classes[static_cast<size_t>(c)].latency = p.shared_latency;
   if (p.capability < 20) p.classes[static_cast<size_t>(OpClass::kLoadParam)].latency = p.shared_latency;
-  for (const OpClass c :
-       {OpClass::kBranch, OpClass::kCall, OpClass::kReconverge, OpClass::kBarrier, OpClass::kFence})
+  for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kReconverge, OpClass::kBarrier,
+                          OpClass::kFence, OpClass::kFenceBlock})
     p.classes[static_cast<size_t>(c)] = {p.issue, p.of(OpClass::kInt).latency, 0};
   for (const OpClass c : {OpClass::kExit, OpClass::kNop})
     p.classes[static_cast<size_t>(c)] = {p.issue, p.warp_issue, 0};
   for (size_t c = 0; c < p.classes.size(); ++c)
     p.classes[c].unit = unit_of(isa::op_class_name(static_cast<OpClass>(c)), machine, p);
   // No microbenchmark has branches, calls and barriers: the configuration's.
-  for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kReconverge, OpClass::kBarrier}) {
+  for (const OpClass c : {OpClass::kBranch, OpClass::kCall, OpClass::kReconverge, OpClass::kBarrier,
+                          OpClass::kFence, OpClass::kFenceBlock}) {
     ClassCost& cost = p.classes[static_cast<size_t>(c)];
     const std::string name(isa::op_class_name(c));
     if (const auto latency = machine.latency.find(name); latency != machine.latency.end())

@@ -44,8 +44,7 @@ class Builder : public PathVisitor {
       cut(pc, Wait::kBarrier, 0, probability);
       return;
     }
-    const Ready ready =
-        op.kind == OpKind::kFence ? Ready{stored_, stored_ - now_ + in_step_.now} : in_flight(op, pc);
+    const Ready ready = op.kind == OpKind::kFence ? fenced(op) : in_flight(op, pc);
     if (ready.alone > now_) {
       const double left = ready.alone - now_;
       const double left_in_step = std::max(0.0, ready.in_step - in_step_.now);
@@ -338,6 +337,13 @@ class Builder : public PathVisitor {
   static void for_each_operand(const MicroOp& op, Fn fn) {
     for (uint32_t i = 0; i < op.num_sb_reads; ++i) fn(op.sb_reads[i]);
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) fn(op.sb_writes[i]);
+  }
+
+  /// When the warp's stores are performed, and the time of the fence itself has passed.
+  Ready fenced(const MicroOp& op) const {
+    const bool for_copies = op.op_class != OpClass::kFence && op.op_class != OpClass::kFenceBlock;
+    const double done = for_copies ? stored_ : std::max(stored_, now_ + p_.of(op.op_class).latency);
+    return {done, done - now_ + in_step_.now};
   }
 
   /// When the last of its operands comes that is data of memory: with the slowest transaction of all loads
