@@ -223,6 +223,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
       lir::bind_operands(program, flow);
     if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);
     if (options.machine_capability >= kWideProductsFrom) lir::time_wide_products(program);
+    if (rewritten) lir::time_known_divisors(program);
     if (options.level == LoweringLevel::kSchedule)
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
     lir::coalesce(program, flow);

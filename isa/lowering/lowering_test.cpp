@@ -28,6 +28,32 @@ TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
             1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
 }
 
+TEST(KnownDivisors, AnApproximateDivisionInALoopIsAProductIfItsDivisorComesFromBefore) {
+  const auto classes = [](std::string_view division, std::string_view in_loop) {
+    const std::string text = thread_kernel(
+        ".reg .pred %p; .reg .b32 %r<4>; .reg .f32 %f<6>;",
+        fmt::format(
+            "cvt.rn.f32.u32 %f0, %tid0; add.f32 %f1, %f0, 0f3F800000; mov.f32 %f2, %f0; mov.u32 %r0, 0;\n"
+            "LOOP: .pragma \"nounroll\"; {} %f2, %f2, %f1; add.f32 %f2, %f2, %f0; {}\n"
+            "add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, %tid0; @%p bra LOOP;\n"
+            "cvt.rzi.u32.f32 %r1, %f2; st.global.u32 [%out], %r1; ret;",
+            division, in_loop),
+        "sm_75");
+    const KernelImage image = lower_ok(text, level(LoweringLevel::kSchedule, 0, 75));
+    const Outcome clean = run_image(lower_ok(text, level(LoweringLevel::kClean, 0, 75)), 32);
+    EXPECT_EQ(run_image(image, 32).out, clean.out) << division;
+    return std::pair(count_class(image, OpClass::kFp32Mul), count_class(image, OpClass::kSfuRcp) +
+                                                                count_class(image, OpClass::kFp32Div) +
+                                                                count_class(image, OpClass::kFp32DivRn));
+  };
+  using Counts = std::pair<size_t, size_t>;
+  for (const std::string_view form : {"div.approx.f32", "div.approx.ftz.f32", "div.full.f32"}) {
+    EXPECT_EQ(classes(form, ""), (Counts{1, 0})) << form;
+    EXPECT_EQ(classes(form, "add.f32 %f1, %f1, %f0;"), (Counts{0, 1})) << form << ": another one each time";
+  }
+  EXPECT_EQ(classes("div.rn.f32", ""), (Counts{0, 1})) << "ptxas makes the reciprocal each time";
+}
+
 TEST(Fences, AccessesThatReleaseToOtherBlocksHaveOneBefore) {
   const auto fences = [](std::string_view statement) {
     const std::string text =

@@ -206,6 +206,7 @@ class Counter {
   /// Of each block's operations, the instructions that a warp executes of them on their usual way. An
   /// operation that costs nothing takes one slot here, which a later one of several gives back.
   std::vector<std::vector<uint32_t>> executed() {
+    only_executed_ = true;
     std::vector<std::vector<uint32_t>> all(program_.blocks.size());
     for (size_t b = 0; b < all.size(); ++b) {
       uint32_t owed = 0;
@@ -504,8 +505,7 @@ class Counter {
     const bool remainder = static_cast<Opcode>(op.opcode()) == Opcode::kRem;
     const bool is_signed_type = is_signed(op.type);
     if (op.type == Type::kF32) {
-      if ((op.key & kVarApprox) != 0) return (op.key & kVarFtz) != 0 ? 2 : 5;
-      if ((op.key & kVarFull) != 0) return 8;
+      if ((op.key & (kVarApprox | kVarFull)) != 0) return approximate_division(op);
       return sequence(op.key, op.op_class, {16, 96});
     }
     if (op.type == Type::kF64) return sequence(op.key, op.op_class, {25, 82});
@@ -514,6 +514,15 @@ class Counter {
     if (prepared(op)) return remainder ? (is_signed_type ? 11 : 9) : is_signed_type ? 14 : 10;
     if (by_constant) return remainder ? (is_signed_type ? 16 : 13) : is_signed_type ? 18 : 14;
     return remainder ? (is_signed_type ? 22 : 17) : is_signed_type ? 24 : 18;
+  }
+  /// Where the reciprocal is there (known_divisors.cpp), it is a product and its scaling. A reciprocal before
+  /// a loop stands in the code, too.
+  uint32_t approximate_division(const Op& op) {
+    const bool ftz = (op.key & kVarFtz) != 0, full = (op.key & kVarFull) != 0;
+    const uint32_t all = full ? 8 : ftz ? 2 : 5, product = full ? 3 : ftz ? 1 : 2;
+    const bool again = prepared(op);
+    if (op.op_class != OpClass::kFp32Mul) return all;
+    return again || only_executed_ ? product : all;
   }
   /// Whether the reciprocal of the divisor is there, from a division before it in its block.
   bool prepared(const Op& op) {
@@ -620,6 +629,7 @@ class Counter {
   std::set<Var> summed_;                        // of a block: waits for the sum that takes it
   std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
+  bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
   std::vector<uint32_t> above_;                                    // immediate dominators of blocks
   uint32_t block_at_ = 0;                                          // that is counted

@@ -73,6 +73,23 @@ TEST(MachineCount, DivisionsShareTheReciprocalOfTheSameDivisorOnly) {
   EXPECT_EQ(instructions(by_a, by_b), instructions(by_a, also_by_a) + 8);
 }
 
+TEST(MachineCount, ApproximateDivisionsShareTheReciprocalOfTheSameDivisor) {
+  // ptxas, for 7.5 and 9.0: the second quotient by the same divisor is a product, and its scaling without
+  // ftz.
+  const auto instructions = [](std::string_view form, std::string_view second) {
+    return scheduled_for(
+               kernel(fmt::format(".reg .f32 %f<6>; cvt.rn.f32.u32 %f0, %t; cvt.rn.f32.u32 %f1, %a; "
+                                  "cvt.rn.f32.u32 %f2, %b; {0} %f3, %f0, %f1; {0} %f4, %f3, {1}; "
+                                  "add.f32 %f4, %f4, %f2; cvt.rzi.u32.f32 %r0, %f4; ",
+                                  form, second)),
+               75)
+        .machine_instructions();
+  };
+  EXPECT_EQ(instructions("div.approx.f32", "%f1"), instructions("div.approx.f32", "%f2") - 3);
+  EXPECT_EQ(instructions("div.approx.ftz.f32", "%f1"), instructions("div.approx.ftz.f32", "%f2") - 1);
+  EXPECT_EQ(instructions("div.full.f32", "%f1"), instructions("div.full.f32", "%f2") - 5);
+}
+
 TEST(MachineCount, AConstantThatIsStoredIsMovedOnce) {
   // ptxas: a store more of the same 64 bits is one instruction more, of others three.
   const auto instructions = [](std::string_view second) {
