@@ -1045,6 +1045,21 @@ TEST_F(RulesTest, ARootWhoseReciprocalIsUsedIsOneOperation) {
   EXPECT_NEAR(fast_math(facts())->after.units.at("pipe_sfu"), 28 * 100 * (16 + 8), 1) << "of another value";
 }
 
+TEST_F(RulesTest, AQuotientByWhatStaysIsAProduct) {
+  unit("pipe_fp32", "scheduler", 320, 0.9);
+  unit("pipe_sfu", "scheduler", 320, 0.0);
+  unit("issue", "scheduler", 320, 0.5);
+  operation("load_param", "ld.param.f32 %f2, [a]", 1);
+  operation("fp32_div_rn", "div.rn.f32 %f1, %f1, %f2", 28);
+  const auto sfu = [&] {
+    const auto p = fast_math(facts());
+    return p ? p->after.units.at("pipe_sfu") : -1;
+  };
+  EXPECT_EQ(sfu(), 0);
+  operation("fp32", "add.f32 %f2, %f2, %f1", 28);
+  EXPECT_NEAR(sfu(), 28 * 100 * 8, 1) << "100 warps a scheduler, eight cycles for a reciprocal";
+}
+
 TEST_F(RulesTest, LoopsOfDifferentLengthLeaveSchedulersUneven) {
   unit("pipe_fp32", "scheduler", 320, 0.95);
   kernel.counters["divergent_branch"] = kWarps;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numbers>
 #include <set>
+#include <unordered_map>
 
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
@@ -139,6 +140,24 @@ ReciprocalRoots reciprocal_roots(const Facts& f) {
       found.roots.insert(pc);
       break;
     }
+  }
+  return found;
+}
+
+/// Divisions whose divisor is not written as often as they divide: a compiler makes its reciprocal once,
+/// before their loop.
+std::set<uint64_t> divisions_by_what_stays(const Facts& f) {
+  const auto text = [&](uint64_t pc) -> std::string_view { return text_cell(f.kernel().per_pc, "ptx", pc); };
+  std::unordered_map<std::string_view, double> written;  // by register, the most that one operation does
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    double& most = written[operand(text(pc), 0)];
+    most = std::max(most, f.executed(pc));
+  }
+  std::set<uint64_t> found;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (f.op_class(pc) != "fp32_div_rn") continue;
+    const auto by = written.find(operand(text(pc), 2));
+    if (by == written.end() || by->second < f.executed(pc)) found.insert(pc);
   }
   return found;
 }
@@ -498,10 +517,12 @@ std::optional<Proposal> fast_math(const Facts& f) {
   const auto in = [](const std::set<uint64_t>& pcs, bool wanted) {
     return [&pcs, wanted](uint64_t pc) { return pcs.contains(pc) == wanted; };
   };
+  std::set<uint64_t> products = divisions_by_what_stays(f);
+  products.insert(found.divisions.begin(), found.divisions.end());
   replace(f, "fp32_sqrt_rn", in(found.roots, true), {"sfu_rsqrt"}, p.after);
   replace(f, "fp32_rcp_rn", in(found.reciprocals, true), {}, p.after);
-  replace(f, "fp32_div_rn", in(found.divisions, true), {"fp32_mul"}, p.after);
-  replace(f, "fp32_div_rn", in(found.divisions, false), {"sfu_rcp", "fp32_mul"}, p.after);
+  replace(f, "fp32_div_rn", in(products, true), {"fp32_mul"}, p.after);
+  replace(f, "fp32_div_rn", in(products, false), {"sfu_rcp", "fp32_mul"}, p.after);
   replace(f, "fp32_sqrt_rn", in(found.roots, false), {"sfu_sqrt"}, p.after);
   replace(f, "fp32_rcp_rn", in(found.reciprocals, false), {"sfu_rcp"}, p.after);
   return p;
