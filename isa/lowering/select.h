@@ -218,6 +218,8 @@ class Selector {
                  int count);
   void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);
   void wmma_mma(Frame& frame, const Instruction& inst);
+  void wmma_small(const Modifiers& m, Type multiplicand, const Value& row, const Value& column,
+                  std::span<const Value> sums, std::span<const Var> results);
   void wmma_emit(std::vector<Op> ops, std::span<const Var> results, bool wide);
 
   // select_memory.cpp

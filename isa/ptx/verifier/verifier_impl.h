@@ -115,6 +115,7 @@ class FunctionVerifier {
   void check_wmma(const Instruction& i);
   void check_wmma_transfer(const Instruction& i);
   void check_wmma_mma(const Instruction& i);
+  void check_wmma_bits(const Instruction& i);
   void check_wmma_vector(const Instruction& i, const Operand& o, WmmaMatrix matrix, Type element);
   void check_wmma_target(Type type, WmmaShape shape);
   void check_store_space(const Instruction& i, const Operand& o);
