@@ -185,7 +185,8 @@ class Selector {
   void bulk_copy(Frame& frame, const Instruction& inst);
   void remote_store(Frame& frame, const Instruction& inst);
   void tensor_copy(Frame& frame, const Instruction& inst);  // select_tensor.cpp
-  void video(Frame& frame, const Instruction& inst);        // select_video.cpp
+  void tensor_map(Frame& frame, const Instruction& inst);
+  void video(Frame& frame, const Instruction& inst);  // select_video.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);
   void cluster_barrier(const Instruction& inst);

@@ -106,6 +106,7 @@ class FunctionVerifier {
   void check_async_copy(const Instruction& i);
   void check_bulk_copy(const Instruction& i);
   void check_tensor_copy(const Instruction& i);
+  void check_tensor_map(const Instruction& i);
   void check_mbarrier(const Instruction& i);
   void check_matrix_move(const Instruction& i);
   void check_mma(const Instruction& i);
