@@ -20,6 +20,13 @@ int cuDevicePrimaryCtxReset_v2(int);
 int cuDevicePrimaryCtxGetState(int, unsigned*, int*);
 int cuModuleLoadData(void**, const void*);
 int cuModuleUnload(void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                   void**, void**);
+int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              cudaStream_t, void**);
+int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
+int cuLaunchKernelEx(const void*, void*, void**, void**);
 int cuCtxSynchronize_v2(void*);
 int cuCtxCreate(void**, unsigned, int);
 int cuCtxDestroy(void*);
@@ -330,6 +337,19 @@ TEST_F(DriverAnswers, OfForeignPointersOnlyAListIsAnswered) {
   EXPECT_EQ(cuPointerSetAttribute(&on, kSynchronizes, address(&own)), bad);
   ASSERT_EQ(cuMemFree_v2(device), 0);
   EXPECT_EQ(cuPointerGetAttribute(&type, kMemoryType, device), bad) << "freed";
+}
+
+// Programs that load the whole driver library by names, as FFmpeg does, give up if one of them is not there.
+TEST_F(DriverAnswers, FunctionsForGraphicsAreThereAndSayWhatTheyAre) {
+  for (const char* name :
+       {"cuGLGetDevices_v2", "cuGraphicsGLRegisterImage", "cuGraphicsGLRegisterBuffer", "cuGLInit",
+        "cuEGLStreamProducerConnect", "cuEventCreateFromEGLSync", "cuVDPAUGetDevice"}) {
+    const auto function = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+    ASSERT_NE(function, nullptr) << name;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(function(), error(Code::kNotSupported));
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(name), std::string::npos);
+  }
 }
 
 }  // namespace
