@@ -352,6 +352,29 @@ TEST_F(DriverAnswers, FunctionsForGraphicsAreThereAndSayWhatTheyAre) {
   }
 }
 
+TEST_F(DriverAnswers, AWrongAttributeOfALaunchIsAnError) {
+  void *module = nullptr, *kernel = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n"
+                             ".visible .entry k() { ret; }\n"),
+            0);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "k"), 0);
+  cudaLaunchAttribute attribute{};
+  const struct {
+    unsigned grid[3] = {1, 1, 1}, block[3] = {32, 1, 1}, shared = 0;
+    void* stream = nullptr;
+    cudaLaunchAttribute* attributes = nullptr;
+    unsigned count = 1;
+  } none, wrong{.attributes = &attribute};
+  EXPECT_EQ(cuLaunchKernelEx(nullptr, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  EXPECT_EQ(cuLaunchKernelEx(&none, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  attribute.id = 99;
+  EXPECT_EQ(cuLaunchKernelEx(&wrong, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  attribute.id = 0;
+  EXPECT_EQ(cuLaunchKernelEx(&wrong, kernel, nullptr, nullptr), 0);
+  EXPECT_EQ(cuModuleUnload(module), 0);
+}
+
 // As device code of CUDA 9 and numba calls them, whose bodies a toolkit links (libcudadevrt).
 TEST_F(DriverAnswers, BlocksOfACooperativeGridWaitForEachOther) {
   // Each block adds up what the others have stored before, round after round.
