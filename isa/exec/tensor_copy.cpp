@@ -232,4 +232,41 @@ void execute_tensor_step(const MicroOp& op, WarpContext& ctx, LaneMask mask, Mem
   complete_arrival(ctx, access.arrival);
 }
 
+void execute_tensormap_replace(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  begin_access(access, op.memory.space, sizeof(uint64_t));
+  const auto field = static_cast<TensorMap::Field>(op.imm >> kTensorField & 0xff);
+  const auto dimension = static_cast<uint32_t>(op.imm & 0xff);
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const uint64_t address = lane_address(op, ctx, lane);
+    const LaneBytes place =
+        lane_bytes(ctx, op.memory.space, address, TensorMap::kBytes, TensorMap::kAlign, true, lane);
+    if (place.data == nullptr) return set_fault(access, place, lane);
+    const auto value = of_lane<uint64_t>(ctx, op.src[op.memory.has_base ? 1 : 0], lane);
+    if (!TensorMap::replace(place.data, field, dimension, value))
+      return set_fault(access, FaultKind::kNoTensorMap, address, lane);
+    access.address[lane] = place.address;
+    access.space = place.space;
+  }
+  access.lanes = mask;
+}
+
+void execute_tensormap_copy(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  constexpr uint32_t kEach = TensorMap::kBytes / kWarpSize;
+  begin_access(access, Space::kGlobal, kEach);
+  if (mask.none()) return;
+  const int lane = mask.lowest();
+  const LaneBytes to = lane_bytes(ctx, Space::kGlobal, lane_address(op, ctx, lane), TensorMap::kBytes,
+                                  TensorMap::kAlign, true, lane);
+  const LaneBytes from =
+      lane_bytes(ctx, Space::kShared, of_lane<uint64_t>(ctx, op.src[op.memory.has_base ? 1 : 0], lane),
+                 TensorMap::kBytes, TensorMap::kAlign, false, lane);
+  for (const LaneBytes* place : {&to, &from})
+    if (place->data == nullptr) return set_fault(access, *place, lane);
+  std::memcpy(to.data, from.data, TensorMap::kBytes);
+  for (uint32_t l = 0; l < kWarpSize; ++l) access.address[l] = to.address + uint64_t{l} * kEach;
+  access.lanes = LaneMask::all();
+  access.set_shape(AccessShape::kContiguous);
+}
+
 }  // namespace gpusim::isa

@@ -18,4 +18,12 @@ inline constexpr int kTensorOperation = 8, kTensorRank = 16;
 /// get the box, a bit each. dst[0]: bytes moved so far; pred_dst[0]: there are more.
 void execute_tensor_step(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
+/// MicroOp::imm of tensormap.replace: the dimension, and above it the TensorMap::Field.
+inline constexpr int kTensorField = 8;
+/// src: base of the address, if there is one, and the value (64 bits).
+void execute_tensormap_replace(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+/// tensormap.cp_fenceproxy of the whole warp: a map from shared memory to global. src: base of the address
+/// in global memory, if there is one, and the address in shared memory (64 bits).
+void execute_tensormap_copy(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+
 }  // namespace gpusim::isa

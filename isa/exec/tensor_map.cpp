@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace gpusim::isa {
 
@@ -17,9 +19,10 @@ struct Packed {
   uint64_t address;
   uint64_t stride[TensorMap::kMostRank - 1];
   uint32_t last[TensorMap::kMostRank];  ///< sizes less one
-  uint8_t last_of_box[TensorMap::kMostRank], step[TensorMap::kMostRank];
-  uint8_t rank, element, swizzle, fills_with_nan;
-  uint8_t rest[46];
+  uint16_t box[TensorMap::kMostRank];
+  uint8_t step[TensorMap::kMostRank];
+  uint8_t rank, element, swizzle, fills_with_nan, interleave;
+  uint8_t rest[40];
 };
 static_assert(sizeof(Packed) == TensorMap::kBytes);
 
@@ -70,7 +73,7 @@ std::array<std::byte, TensorMap::kBytes> TensorMap::packed() const {
   for (size_t d = 0; d < rank; ++d) {
     if (d != 0) p.stride[d - 1] = stride[d];
     p.last[d] = static_cast<uint32_t>(size[d] - 1);
-    p.last_of_box[d] = static_cast<uint8_t>(box[d] - 1);
+    p.box[d] = static_cast<uint16_t>(box[d]);
     p.step[d] = static_cast<uint8_t>(step[d]);
   }
   p.rank = rank;
@@ -85,6 +88,9 @@ std::optional<TensorMap> TensorMap::unpacked(const std::byte* bytes) {
   Packed p;
   std::memcpy(&p, bytes, sizeof(p));
   if (p.magic != kMagic || p.sum != sum_of(p)) return std::nullopt;
+  if (p.rank == 0 || p.rank > kMostRank || p.element >= kElements || p.swizzle >= kSwizzles ||
+      p.interleave != 0)
+    return std::nullopt;
   TensorMap map;
   map.address = p.address;
   map.rank = p.rank;
@@ -94,10 +100,76 @@ std::optional<TensorMap> TensorMap::unpacked(const std::byte* bytes) {
   for (size_t d = 0; d < map.rank; ++d) {
     map.stride[d] = d == 0 ? map.element_bytes() : p.stride[d - 1];
     map.size[d] = uint64_t{p.last[d]} + 1;
-    map.box[d] = p.last_of_box[d] + 1u;
+    map.box[d] = p.box[d];
     map.step[d] = p.step[d];
   }
-  return map;
+  return map.is_valid() ? std::optional(map) : std::nullopt;
+}
+
+bool TensorMap::is_valid() const {
+  constexpr uint64_t kUnit = 16;  // addresses, strides and rows are multiples of it
+  if (address % kUnit != 0 || (fills_with_nan && element < Element::kF16)) return false;
+  for (size_t d = 0; d < rank; ++d) {
+    const bool fits = size[d] != 0 && size[d] <= kMostSize && box[d] != 0 && box[d] <= kMostBox &&
+                      step[d] != 0 && step[d] <= kMostStep;
+    if (!fits || (d != 0 && (stride[d] % kUnit != 0 || stride[d] >= kMostStride))) return false;
+  }
+  // Rows that are swizzled are not longer than what is swizzled.
+  return row_bytes() % kUnit == 0 && (swizzle == Swizzle::kNone || row_bytes() <= span_of(swizzle));
+}
+
+bool TensorMap::replace(std::byte* bytes, Field field, uint32_t dimension, uint64_t value) {
+  Packed p;
+  std::memcpy(&p, bytes, sizeof(p));
+  const bool blank = std::all_of(bytes, bytes + kBytes, [](std::byte b) { return b == std::byte{0}; });
+  if (!blank && (p.magic != kMagic || p.sum != sum_of(p))) return false;
+  // A value that does not fit stays one.
+  const auto narrowed = [&value](auto& to) {
+    using To = std::remove_reference_t<decltype(to)>;
+    to = static_cast<To>(std::min<uint64_t>(value, std::numeric_limits<To>::max()));
+  };
+  constexpr Element kNumbers[kElements] = {Element::kU8,     Element::kU16, Element::kU32,  Element::kS32,
+                                           Element::kU64,    Element::kS64, Element::kF16,  Element::kF32,
+                                           Element::kF32Ftz, Element::kF64, Element::kBF16, Element::kTF32,
+                                           Element::kTF32Ftz};
+  switch (field) {
+    case Field::kAddress:
+      p.address = value;
+      break;
+    case Field::kRank:
+      value = std::min<uint64_t>(value, kMostRank) + 1;
+      narrowed(p.rank);
+      break;
+    case Field::kBox:
+      narrowed(p.box[dimension]);
+      break;
+    case Field::kSize:
+      p.last[dimension] = static_cast<uint32_t>(value - 1);
+      break;
+    case Field::kStride:
+      if (dimension + 1 < kMostRank) p.stride[dimension] = value;
+      break;
+    case Field::kStep:
+      narrowed(p.step[dimension]);
+      break;
+    case Field::kElement:
+      value = value < kElements ? static_cast<uint64_t>(kNumbers[value]) : uint64_t{kElements};
+      narrowed(p.element);
+      break;
+    case Field::kInterleave:
+      narrowed(p.interleave);
+      break;
+    case Field::kSwizzle:
+      narrowed(p.swizzle);
+      break;
+    case Field::kFill:
+      p.fills_with_nan = value != 0 ? 1 : 0;
+      break;
+  }
+  p.magic = kMagic;
+  p.sum = sum_of(p);
+  std::memcpy(bytes, &p, sizeof(p));
+  return true;
 }
 
 }  // namespace gpusim::isa

@@ -60,8 +60,27 @@ struct TensorMap {
 
   /// The 128 bytes; their layout is our own.
   [[nodiscard]] std::array<std::byte, kBytes> packed() const;
-  /// Nothing if these are not bytes that packed() gave, unchanged.
+  /// Nothing if these are not bytes of a map that a copy can use: those that packed() or replace() gave.
   [[nodiscard]] static std::optional<TensorMap> unpacked(const std::byte* bytes);
+  /// Whether a copy can use it: the rules of cuTensorMapEncodeTiled but for the size of shared memory.
+  [[nodiscard]] bool is_valid() const;
+
+  /// What tensormap.replace changes.
+  enum class Field : uint8_t {
+    kAddress,
+    kRank,  ///< less one
+    kBox,
+    kSize,
+    kStride,  ///< dimension 0: bytes from one element of the second dimension to the next
+    kStep,
+    kElement,  ///< a number of PTX ISA, not of CUtensorMapDataType
+    kInterleave,
+    kSwizzle,
+    kFill
+  };
+  /// Of the 128 bytes of a map, or of zeros, of which a map can be made so. False if they are neither. The
+  /// map may become one that no copy can use.
+  [[nodiscard]] static bool replace(std::byte* bytes, Field field, uint32_t dimension, uint64_t value);
 };
 
 }  // namespace gpusim::isa

@@ -5,6 +5,7 @@
 #include "isa/exec/device_services.h"
 #include "isa/lowering/link.h"
 #include "isa/lowering/machine_count.h"
+#include "isa/ptx/unsupported_spellings.h"
 
 namespace gpusim::isa {
 namespace {
@@ -90,6 +91,16 @@ uint32_t limit_of_directives(const Function& entry, const LoweringOptions& optio
   if (threads == 0 || !says_block_size(entry) || threads > options.threads_per_sm) return limit;
   const uint32_t fits = registers_for(threads, options) / kAtATime * kAtATime;
   return fits == 0 ? limit : std::min(limit, fits);
+}
+
+/// The most registers that a warp asks for while it runs (setmaxnreg.inc); 0: none does. A block has at its
+/// launch what it ever has: these are registers that its other warps give back.
+uint32_t most_at_run_time(const Function& entry) {
+  uint32_t most = 0;
+  for (const Instruction& i : entry.body)
+    if (i.opcode == Opcode::kSetmaxnreg && !i.operands.empty() && has_word(i, "inc"))
+      most = std::max(most, static_cast<uint32_t>(i.operands[0].imm));
+  return most;
 }
 
 /// Registers per thread that the schedule keeps to if it can: from 7.0 on those with which all threads that
@@ -199,6 +210,8 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
     limit = std::min(limit, std::max(registers_for(block_threads(entry, options), options), kFewest));
   if (options.level == LoweringLevel::kSchedule) limit = limit_of_directives(entry, options, limit);
+  const uint32_t at_launch = limit;
+  limit = std::max(limit, std::min(most_at_run_time(entry), options.max_registers));
   uint32_t schedule_to = limit;
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;
@@ -248,6 +261,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.machine_capability >= 70) registers = std::max(registers, lir::least_registers(program));
     if (limit != 0) registers = std::min(registers, limit);
   }
+  if (at_launch != 0) registers = std::min(registers, at_launch);
   if (rewrites(program, options)) lir::count_issue_slots(program, flow);
   image.registers = std::max(image.registers, registers);
   const MachineCounts counts = lir::machine_instructions(program, flow);

@@ -54,6 +54,33 @@ TEST(Registers, AccumulatorsOfALoopAreNotCountedTwice) {
   expect_same_everywhere(text, 32);
 }
 
+/// Warps that take over registers of others (setmaxnreg) need not spill, and the block has no more at its
+/// launch.
+TEST(Registers, WarpsTakeOverThoseOfOthers) {
+  const auto lowered = [](const std::string& first) {
+    constexpr int kValues = 200;
+    std::string body = first, sum = "mov.u32 %r0, 0;\n";
+    for (int i = 1; i <= kValues; ++i) {
+      body += fmt::format("ld.volatile.global.u32 %r{}, [%in+{}];\n", i, 4 * (i % 64));
+      sum += fmt::format("mad.lo.u32 %r0, %r0, 3, %r{};\n", kValues + 1 - i);
+    }
+    std::string text =
+        thread_kernel(".reg .b32 %r<201>;", body + sum + "st.global.u32 [%out], %r0;\nret;", "sm_90a");
+    text.insert(text.find('{'), ".maxntid 384, 1, 1\n");
+    LoweringOptions options = level(LoweringLevel::kSchedule, 0, 90);
+    options.max_registers = 255;
+    return lower_ok(text, options);
+  };
+  const KernelImage plain = lowered(""), more = lowered("setmaxnreg.inc.sync.aligned.u32 240;\n"),
+                    fewer = lowered("setmaxnreg.dec.sync.aligned.u32 40;\n");
+  constexpr uint32_t kAtLaunch = 65536 / 384;
+  EXPECT_GT(plain.spilled_registers, 0u);
+  EXPECT_LE(plain.registers, kAtLaunch);
+  EXPECT_EQ(more.spilled_registers, 0u);
+  EXPECT_LE(more.registers, kAtLaunch);
+  EXPECT_GT(fewer.spilled_registers, 0u);
+}
+
 TEST(Registers, DirectivesOfTheKernelLimitThemAsPtxasDoes) {
   const std::string plain = accumulator_loop(32);
   const auto lowered = [&](std::string_view directives, LoweringLevel l = LoweringLevel::kSchedule) {

@@ -187,7 +187,8 @@ class Selector {
   void bulk_copy(Frame& frame, const Instruction& inst);
   void remote_store(Frame& frame, const Instruction& inst);
   void tensor_copy(Frame& frame, const Instruction& inst);  // select_tensor.cpp
-  void video(Frame& frame, const Instruction& inst);        // select_video.cpp
+  void tensor_map(Frame& frame, const Instruction& inst);
+  void video(Frame& frame, const Instruction& inst);  // select_video.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);
   void cluster_barrier(const Instruction& inst);
@@ -220,6 +221,8 @@ class Selector {
                  int count);
   void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);
   void wmma_mma(Frame& frame, const Instruction& inst);
+  void wmma_small(const Modifiers& m, Type multiplicand, const Value& row, const Value& column,
+                  std::span<const Value> sums, std::span<const Var> results);
   void wmma_emit(std::vector<Op> ops, std::span<const Var> results, bool wide);
 
   // select_memory.cpp

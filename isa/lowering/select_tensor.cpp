@@ -1,5 +1,11 @@
-// Selection of cp.async.bulk.tensor and cp.reduce.async.bulk.tensor (isa/exec/tensor_copy.h).
+// Selection of cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and tensormap (isa/exec/tensor_copy.h).
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
 #include "isa/exec/tensor_copy.h"
+#include "isa/exec/tensor_map.h"
 #include "isa/lowering/select.h"
 #include "isa/ptx/unsupported_spellings.h"
 
@@ -43,6 +49,56 @@ void Selector::tensor_copy(Frame& frame, const Instruction& inst) {
   if (!jumps) emit_control(OpKind::kNop, OpClass::kNop);
   place(after);
   reachable_ = true;
+}
+
+namespace {
+
+using Field = TensorMap::Field;
+constexpr std::pair<std::string_view, Field> kFields[] = {{"global_address", Field::kAddress},
+                                                          {"rank", Field::kRank},
+                                                          {"box_dim", Field::kBox},
+                                                          {"global_dim", Field::kSize},
+                                                          {"global_stride", Field::kStride},
+                                                          {"element_stride", Field::kStep},
+                                                          {"elemtype", Field::kElement},
+                                                          {"interleave_layout", Field::kInterleave},
+                                                          {"swizzle_mode", Field::kSwizzle},
+                                                          {"fill_mode", Field::kFill}};
+
+}  // namespace
+
+/// tensormap.replace [map], {dimension,} value; tensormap.cp_fenceproxy [to], [from], 128.
+void Selector::tensor_map(Frame& frame, const Instruction& inst) {
+  const bool copies = has_word(inst, "cp_fenceproxy");
+  const Space space = copies || has_word(inst, "global") ? Space::kGlobal
+                      : has_word(inst, "shared::cta")    ? Space::kShared
+                                                         : Space::kGeneric;
+  const auto where = address(frame, inst.operands[0], space);
+  if (!where) return;
+  Op op = memory_op(copies ? OpKind::kStore : OpKind::kAtomic, where->space, copies ? Type::kB32 : Type::kB64,
+                    !copies, *where, 1);
+  op.key = 0;
+  op.memory.is_volatile = true;  // no other access knows what it reads and writes
+  if (copies) {
+    const auto from = whole_address(frame, inst.operands[1], Space::kShared);
+    if (!from) return;
+    op.src[op.num_src++] = *from;
+    op.op_class = OpClass::kStoreGlobal;
+    op.mem = &execute_tensormap_copy;
+    op.whole_warp = true;
+    emit(op);
+    return emit_control(OpKind::kFence, OpClass::kFence);
+  }
+  const auto* const field =
+      std::ranges::find_if(kFields, [&](const auto& f) { return has_word(inst, f.first); });
+  if (field == std::end(kFields)) return unsupported(inst, "this field");
+  const bool wide = field->second == Field::kAddress || field->second == Field::kStride;
+  op.op_class = space == Space::kShared ? OpClass::kAtomShared : OpClass::kAtomGlobal;
+  op.mem = &execute_tensormap_replace;
+  op.imm = static_cast<uint64_t>(field->second) << kTensorField |
+           (inst.operands.size() > 2 ? inst.operands[1].imm : 0);
+  op.src[op.num_src++] = resized(value(frame, inst.operands.back(), wide ? Type::kU64 : Type::kU32), true);
+  emit(op);
 }
 
 }  // namespace gpusim::isa::lir

@@ -17,6 +17,7 @@ constexpr Value kAllLanes{kNoVar, false, ~0u};
 /// How the registers of a matrix lie in tiles.
 struct Arrangement {
   Type element = Type::kNone;
+  int small_bits = 0;  ///< of an element that is smaller than a byte
   bool multiplicand = false;
   bool wide_tiles = false;    ///< of a multiplicand: 16 rows (or columns), else 8
   bool mirrored = false;      ///< of an accumulator: rows are columns
@@ -34,7 +35,8 @@ Arrangement arrangement_of(WmmaMatrix matrix, WmmaShape shape, Type element) {
   a.element = element;
   a.multiplicand = matrix == WmmaMatrix::kA || matrix == WmmaMatrix::kB;
   const bool swapped = shape == WmmaShape::kM8N32K16;
-  a.wide_tiles = shape != WmmaShape::kM8N8K4 && (matrix == WmmaMatrix::kA) != swapped;
+  a.small_bits = a.multiplicand ? wmma_small_bits(shape) : 0;
+  a.wide_tiles = wmma_size(shape).m * wmma_size(shape).n > 64 && (matrix == WmmaMatrix::kA) != swapped;
   a.mirrored = !a.multiplicand && swapped;
   a.inner_tiles = type_bytes(element) == 2 || element == Type::kTF32 ? 2 : 1;
   a.tiles_in_row = splits_columns(shape);
@@ -44,7 +46,7 @@ Arrangement arrangement_of(WmmaMatrix matrix, WmmaShape shape, Type element) {
 /// The elements that register number `r` holds in lane 0.
 WmmaTile tile_of(const Arrangement& a, int r) {
   WmmaTile tile;
-  const int parts = std::max(4 / type_bytes(a.element), 1);
+  const int parts = a.small_bits != 0 ? 32 / a.small_bits : std::max(4 / type_bytes(a.element), 1);
   if (a.multiplicand) {
     const int halves = a.wide_tiles ? 2 : 1, per_tile = halves * a.inner_tiles;
     tile.first = static_cast<uint8_t>(r / per_tile * 8 * halves + r % halves * 8);
@@ -107,7 +109,7 @@ Op Selector::wmma_access(const Instruction& inst, const Address& where, const Va
   Op op =
       memory_op(store ? OpKind::kStore : OpKind::kLoad, where.space, word, word == Type::kB64, where, count);
   op.src[op.num_src++] = stride;
-  op.key = form_key(inst.opcode, untyped(m.type), word);
+  op.key = form_key(inst.opcode, untyped(m.type), word, m.small_bits);
   const SemanticRow* row = find_form(op.key, level_);
   op.mem = row == nullptr ? nullptr : row->mem;
   op.imm = std::bit_cast<uint64_t>(tile);
@@ -258,6 +260,7 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
   for (const Operand& p : inst.operands[0].elements)
     results.push_back(destination(frame, p, d.register_type));
   // The halves of m16n16k16 are columns, those of the other shapes rows.
+  if (wmma_small_bits(m.shape) != 0) return wmma_small(m, types.a, rows[0], columns[0], sums, results);
   const size_t halves = m.shape == WmmaShape::kM8N8K4 ? 1 : 2;
   const size_t row_halves = splits_columns(m.shape) ? 1 : halves, column_halves = halves / row_halves;
   std::vector<Op> ops;
@@ -282,6 +285,18 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
     ops.push_back(op);
   }
   wmma_emit(std::move(ops), results, type_bytes(d.register_type) == 8);
+}
+
+/// One operation of mma, which takes twice the k.
+void Selector::wmma_small(const Modifiers& m, Type multiplicand, const Value& row, const Value& column,
+                          std::span<const Value> sums, std::span<const Var> results) {
+  constexpr Value kZero{kNoVar, false, 0};
+  const uint32_t bits = multiplicand == Type::kB32 ? (m.bool_op == BoolOp::kXor ? kMmaXor : 0) : kMmaFourBits;
+  std::optional<Op> op = matrix_step(form_key(Opcode::kMma, multiplicand, Type::kS32, bits), Type::kS32,
+                                     mma_sum(m, multiplicand, module_.target_sm));
+  for (const Value& v : {row, kZero, column, kZero, sums[0], sums[1]}) op->src[op->num_src++] = v;
+  for (const Var v : results) op->dst[op->num_dst++] = v;
+  wmma_emit({*op}, results, false);
 }
 
 /// A later operation may read registers that an earlier one writes results to: then that one writes others

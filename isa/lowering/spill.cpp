@@ -84,11 +84,14 @@ class Spiller {
     bool any = false;
     for (size_t i = 0; i < segments.size(); ++i) {
       const uint32_t at = segments[i].begin;
-      std::erase_if(alive, [&](const Segment& s) {
-        if (s.end >= at) return false;
-        pressure -= register_width(program_, s.var);
-        return true;
-      });
+      // What begins together, as all that lives into a block does, ends nothing of each other.
+      if (i == 0 || segments[i - 1].begin != at) {
+        std::erase_if(alive, [&](const Segment& s) {
+          if (s.end >= at) return false;
+          pressure -= register_width(program_, s.var);
+          return true;
+        });
+      }
       if (chosen_[segments[i].var] || register_width(program_, segments[i].var) == 0 ||
           segments[i].var == program_.stack_pointer)
         continue;

@@ -155,5 +155,139 @@ TEST(TensorCopies, WhatIsNoMapIsAFault) {
   EXPECT_EQ(o.result.fault, FaultKind::kNoTensorMap);
 }
 
+/// A kernel that has the map of its input in shared memory, changes it, copies it to global memory, and a box
+/// of 8 x 4 words at (2, 3) by it to its output.
+std::string map_kernel(const std::string& changes) {
+  return thread_kernel(
+      ".reg .b32 %r<8>; .reg .b64 %at, %map, %new; .reg .pred %p<2>; .shared .align 128 .b8 s[128];\n"
+      ".shared .align 128 .b8 m[128]; .shared .align 8 .b64 b;",
+      R"(mov.u32 %r0, s; mov.u32 %r1, b; mov.u32 %r2, m; setp.eq.u32 %p0, %tid0, 0; mov.u32 %r6, 8;
+      ld.param.u64 %at, [pin]; ld.global.u64 %new, [%at+8]; ld.param.u64 %map, [pout]; add.u64 %map, %map, 128;
+      mad.lo.u32 %r3, %tid0, 4, %r2; ld.global.u32 %r4, [%in]; st.shared.u32 [%r3], %r4; bar.sync 0;
+      @%p0 mbarrier.init.shared.b64 [%r1], 1;
+      @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 128;
+      )" + changes +
+          R"(bar.sync 0;
+      tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [%r2], 128;
+      fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
+      mov.u32 %r4, 2; mov.u32 %r5, 3;
+      @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [%map, {%r4, %r5}], [%r1];
+      W: mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0; @!%p1 bra W;
+      mad.lo.u32 %r7, %tid0, 4, %r0; ld.shared.u32 %r6, [%r7]; st.global.u32 [%out], %r6; ret;)",
+      "sm_90a");
+}
+
+std::string changed(const std::string& field, const std::string& operands) {
+  const bool wide = field == "global_address" || field == "global_stride";
+  return fmt::format("@%p0 tensormap.replace.tile.{}.shared::cta.b1024.{} [%r2], {};\n", field,
+                     wide ? "b64" : "b32", operands);
+}
+
+constexpr uint32_t kTensorWidth = 16, kTensorRows = 6;
+constexpr size_t kWordsOfLane = 64;
+
+/// Runs map_kernel() of the map's bytes and a tensor of 16 x 6 words.
+void run_map_kernel(const std::string& changes, const std::array<std::byte, TensorMap::kBytes>& bytes,
+                    FaultKind fault = FaultKind::kNone) {
+  std::vector<uint32_t> tensor(size_t{kTensorWidth} * kTensorRows);
+  for (size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<uint32_t>(i * 2654435761u);
+  const auto words = std::bit_cast<std::array<uint32_t, 32>>(bytes);
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    TestMemory memory;
+    const uint64_t at = memory.add_values(tensor);
+    std::vector<uint32_t> input(32 * kWordsOfLane);
+    for (size_t lane = 0; lane < 32; ++lane) input[lane * kWordsOfLane] = words[lane];
+    std::memcpy(&input[2], &at, sizeof at);
+    const uint64_t in = memory.add_values(input), out = memory.add(32 * kWordsOfLane * 4);
+    const KernelImage image = lower_ok(map_kernel(changes), level(l, 0, 90));
+    BlockRunner runner(image, memory, pack_params({in, out}), 32);
+    const auto result = runner.run(2'000'000);
+    ASSERT_EQ(result.fault, fault) << fault_name(result.fault);
+    if (fault != FaultKind::kNone) continue;
+    ASSERT_TRUE(result.finished);
+    const auto copied = memory.read<uint32_t>(out, 32 * kWordsOfLane);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      const uint32_t x = 2 + lane % 8, y = 3 + lane / 8;
+      EXPECT_EQ(copied[lane * kWordsOfLane], y < kTensorRows ? tensor[y * kTensorWidth + x] : 0u) << lane;
+    }
+  }
+}
+
+TEST(TensorMaps, KernelsMakeThemOfZeros) {
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {"global_address", "%new"}, {"rank", "1"},
+      {"box_dim", "0, %r6"},      {"box_dim", "1, 4"},
+      {"global_dim", "0, 16"},    {"global_dim", "1, 6"},
+      {"global_stride", "0, 64"}, {"element_stride", "0, 1"},
+      {"element_stride", "1, 1"}, {"elemtype", "2"},
+      {"interleave_layout", "0"}, {"swizzle_mode", "0"},
+      {"fill_mode", "0"}};
+  std::string all;
+  for (const auto& [field, operands] : fields) all += changed(field, operands);
+  run_map_kernel(all, {});
+  // What a copy cannot use is no map.
+  for (const auto& [field, operands] : {std::pair{"box_dim", "0, 257"},
+                                        {"box_dim", "0, 3"},
+                                        {"rank", "5"},
+                                        {"element_stride", "1, 0"},
+                                        {"interleave_layout", "1"},
+                                        {"global_stride", "0, 72"},
+                                        {"fill_mode", "1"}})
+    run_map_kernel(all + changed(field, operands), {}, FaultKind::kNoTensorMap);
+  run_map_kernel(changed("rank", "1"), {}, FaultKind::kNoTensorMap);
+}
+
+TEST(TensorMaps, KernelsChangeThoseOfTheHost) {
+  TensorMap map = rows_of_words(TensorMap::Swizzle::kNone);
+  map.size = {5, 100};
+  map.fills_with_nan = true;
+  map.element = TensorMap::Element::kF32;
+  const std::string changes = changed("global_address", "%new") + changed("global_dim", "0, 16") +
+                              changed("global_dim", "1, 6") + changed("global_stride", "0, 64") +
+                              changed("fill_mode", "0");
+  run_map_kernel(changes, map.packed());
+  auto other = map.packed();
+  other[100] ^= std::byte{1};
+  run_map_kernel(changes, other, FaultKind::kNoTensorMap);
+}
+
+TEST(TensorMaps, ElementsHaveNumbersOfTheirOwnInPtx) {
+  using Element = TensorMap::Element;
+  TensorMap map = rows_of_words(TensorMap::Swizzle::kNone);
+  map.stride = {8, 256};
+  for (const auto& [number, element] : {std::pair{7u, Element::kF32},
+                                        {8u, Element::kF32Ftz},
+                                        {9u, Element::kF64},
+                                        {10u, Element::kBF16},
+                                        {11u, Element::kTF32},
+                                        {12u, Element::kTF32Ftz}}) {
+    auto bytes = map.packed();
+    EXPECT_TRUE(TensorMap::replace(bytes.data(), TensorMap::Field::kElement, 0, number));
+    const auto after = TensorMap::unpacked(bytes.data());
+    ASSERT_TRUE(after.has_value());
+    EXPECT_EQ(after->element, element);
+  }
+}
+
+TEST(TensorMaps, OperandsOfReplaceAreChecked) {
+  const auto wrong = [](const std::string& statement) {
+    return messages(verify_module(
+        parse_module(thread_kernel(".reg .b32 %r<4>; .reg .b64 %q;", statement + "; ret;", "sm_90a"))
+            .module));
+  };
+  const std::string replace = "tensormap.replace.tile.";
+  EXPECT_EQ(wrong(replace + "rank.b1024.b32 [%in], 3"), "");
+  EXPECT_EQ(wrong(replace + "global_stride.global.b1024.b64 [%in], 3, %q"), "");
+  EXPECT_NE(wrong(replace + "global_address.global.b1024.b32 [%in], %r1"), "");
+  EXPECT_NE(wrong(replace + "box_dim.global.b1024.b32 [%in], 5, %r1"), "");
+  EXPECT_NE(wrong(replace + "box_dim.global.b1024.b32 [%in], %r2, %r1"), "");
+  EXPECT_NE(wrong(replace + "elemtype.global.b1024.b32 [%in], 13"), "");
+  EXPECT_NE(wrong(replace + "elemtype.global.b1024.b32 [%in], %r1"), "");
+  EXPECT_NE(wrong(replace + "fill_mode.global.b1024.b32 [%in], 2"), "");
+  EXPECT_NE(wrong("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+                  "[%in], [%r1], 64"),
+            "");
+}
+
 }  // namespace
 }  // namespace gpusim::isa

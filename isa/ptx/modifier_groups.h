@@ -55,7 +55,7 @@ enum Group : uint64_t {
   kWmmaResult = uint64_t{1} << 45,   // d
   kWmmaLayouts = uint64_t{1} << 46,  // row col
   kPackSizes = uint64_t{1} << 48,    // u4 s4 u2 s2
-  kWmmaBits = uint64_t{1} << 47,     // of single bits: known, not supported
+  kWmmaBits = uint64_t{1} << 47,     // and xor popc, of single bits
   kStoreCache = uint64_t{1} << 49,
   kEvictL1 = uint64_t{1} << 50,
   kEvictL2 = uint64_t{1} << 51,
@@ -69,11 +69,12 @@ enum Group : uint64_t {
   kParamFunc = uint64_t{1} << 59,     // param::func
   kLongPrefetch = uint64_t{1} << 60,  // L2::256B, a kPrefetchSize too
   kTextureLods = uint64_t{1} << 61,   // base level grad
+  kWmmaSmall = uint64_t{1} << 62,     // u4 s4 b1
 };
 
 /// One of each may be written twice.
-constexpr uint64_t kRepeatable =
-    kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaLayouts | kWmmaBits;
+constexpr uint64_t kRepeatable = kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt |
+                                 kWmmaLayouts | kWmmaBits | kWmmaSmall;
 /// Part of the instruction's name: they stand right behind the opcode.
 constexpr uint64_t kFirst = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
 
@@ -201,11 +202,11 @@ constexpr uint64_t groups_of(Opcode op) {
     case kWmma:
       return kWmmaKinds;
     case kWmmaLoad:
-      return kSync | kAligned | kSpace | kWmmaLayouts | kWmmaShapes | kWmmaSources;
+      return kSync | kAligned | kSpace | kWmmaLayouts | kWmmaShapes | kWmmaSources | kWmmaSmall;
     case kWmmaStore:
       return kSync | kAligned | kSpace | kWmmaLayouts | kWmmaShapes | kWmmaResult;
     case kWmmaMma:
-      return kSync | kAligned | kRound | kSatfinite | kWmmaLayouts | kWmmaShapes | kWmmaBits;
+      return kSync | kAligned | kRound | kSatfinite | kWmmaLayouts | kWmmaShapes | kWmmaBits | kWmmaSmall;
     default:
       return 0;
   }

@@ -28,6 +28,23 @@ void pack_to(Modifiers& m, Type type, uint8_t bits) {
   m.pack_bits = bits;
 }
 
+bool add_type(Type type, Modifiers& mods) {
+  for (Type* slot : {&mods.type, &mods.type2, &mods.type3, &mods.type4}) {
+    if (*slot == Type::kNone) {
+      *slot = type;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Elements of a matrix that are smaller than a byte.
+void add_small(Modifiers& m, Type type, uint8_t bits) {
+  (void)add_type(type, m);  // small_types tells of one too many
+  m.small_bits = bits;
+  ++m.small_types;
+}
+
 // A name may mean different things to different opcodes; the first row whose group the opcode takes counts.
 #define SET(field, value) [](Modifiers& m) { m.field = value; }
 constexpr auto kNothing = [](Modifiers&) {};
@@ -216,9 +233,14 @@ const Row kRows[] = {
     {"m8n32k16", kWmmaShapes, SET(shape, WmmaShape::kM8N32K16)},
     {"m32n8k16", kWmmaShapes, SET(shape, WmmaShape::kM32N8K16)},
     {"m8n8k4", kWmmaShapes, SET(shape, WmmaShape::kM8N8K4)},
-    {"and", kWmmaBits, SET(unknown, "and")},
-    {"xor", kWmmaBits, SET(unknown, "xor")},
-    {"popc", kWmmaBits, kNothing},
+    {"m8n8k32", kWmmaShapes, SET(shape, WmmaShape::kM8N8K32)},
+    {"m8n8k128", kWmmaShapes, SET(shape, WmmaShape::kM8N8K128)},
+    {"u4", kWmmaSmall, [](Modifiers& m) { add_small(m, Type::kU8, 4); }},
+    {"s4", kWmmaSmall, [](Modifiers& m) { add_small(m, Type::kS8, 4); }},
+    {"b1", kWmmaSmall, [](Modifiers& m) { add_small(m, Type::kB32, 1); }},
+    {"and", kWmmaBits, SET(bool_op, BoolOp::kAnd)},
+    {"xor", kWmmaBits, SET(bool_op, BoolOp::kXor)},
+    {"popc", kWmmaBits, SET(popc, true)},
 };
 #undef SET
 
@@ -249,18 +271,6 @@ constexpr Unsupported kUnsupported[] = {
     {kTxq, "num_mipmap_levels"},
     {kTxq, "num_samples"},
     {kTxq, "force_unnormalized_coords"},
-    {kWmmaLoad, "u4"},
-    {kWmmaLoad, "s4"},
-    {kWmmaLoad, "b1"},
-    {kWmmaLoad, "m8n8k32"},
-    {kWmmaLoad, "m8n8k128"},
-    {kWmmaStore, "m8n8k32"},
-    {kWmmaStore, "m8n8k128"},
-    {kWmmaMma, "u4"},
-    {kWmmaMma, "s4"},
-    {kWmmaMma, "b1"},
-    {kWmmaMma, "m8n8k32"},
-    {kWmmaMma, "m8n8k128"},
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {
@@ -279,16 +289,6 @@ const Row* find_row(std::string_view name, uint64_t groups) {
     if ((it->second->group & groups) != 0 && (found == nullptr || it->second < found)) found = it->second;
   }
   return found;
-}
-
-bool add_type(Type type, Modifiers& mods) {
-  for (Type* slot : {&mods.type, &mods.type2, &mods.type3, &mods.type4}) {
-    if (*slot == Type::kNone) {
-      *slot = type;
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace

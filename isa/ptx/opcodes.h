@@ -71,7 +71,16 @@ enum class TextureQuery : uint8_t {
 /// Matrix of wmma.load and wmma.store.
 enum class WmmaMatrix : uint8_t { kNone, kA, kB, kC, kD };
 /// Rows x columns x inner dimension of a wmma operation.
-enum class WmmaShape : uint8_t { kNone, kM16N16K16, kM8N32K16, kM32N8K16, kM8N8K4, kM16N16K8 };
+enum class WmmaShape : uint8_t {
+  kNone,
+  kM16N16K16,
+  kM8N32K16,
+  kM32N8K16,
+  kM8N8K4,
+  kM16N16K8,
+  kM8N8K32,
+  kM8N8K128
+};
 enum class WmmaLayout : uint8_t { kNone, kRow, kCol };
 enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
@@ -102,6 +111,8 @@ struct Modifiers {
   WmmaShape shape = WmmaShape::kNone;
   std::array<WmmaLayout, 2> layouts{};  ///< .row .col as written; wmma.mma: of A and of B
   uint8_t num_layouts = 0;              ///< how many were written
+  uint8_t small_bits = 0;               ///< of wmma with .u4 .s4 (type .u8, .s8) or .b1 (.b32): 4 or 1
+  uint8_t small_types = 0;              ///< how many of these were written
   bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false,
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;

@@ -116,7 +116,17 @@ constexpr Spelling kSpellings[] = {
     {"wgmma.wait_group", "sync aligned?", 1, 1, 90, 800, Letters::kOnly90a},
     {"wgmma.mma_async", "*", 3, 16, 90, 800, Letters::kOnly90a},
     {"tcgen05", "*", 0, 16, 100, 806, Letters::kTensorMemory},
-    {"tensormap.replace", "*", 2, 3, 90, 803, Letters::kWithLetter},
+    {"tensormap.replace",
+     "tile global_address|rank|elemtype|interleave_layout|swizzle_mode|fill_mode global|shared::cta? b1024 "
+     "b32|b64",
+     2, 2, 90, 803, Letters::kWithLetter},
+    {"tensormap.replace",
+     "tile box_dim|global_dim|global_stride|element_stride global|shared::cta? b1024 b32|b64", 3, 3, 90, 803,
+     Letters::kWithLetter},
+    {"tensormap.replace", "tile swizzle_atomicity global|shared::cta? b1024 b32", 2, 2, 100, 806,
+     Letters::kWithLetter},
+    {"tensormap.cp_fenceproxy",
+     "global shared::cta tensormap::generic release cta|cluster|gpu|sys sync aligned", 3, 3, 90, 803},
     {"multimem", "*", 1, 16, 90, 801},
     {"suld.b", "1d|2d|3d|a1d|a2d ca|cg|cs|cv? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
     {"sust.b", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
@@ -160,7 +170,7 @@ constexpr Opcode kSpelled[] = {
     Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,           Opcode::kCpAsync,
     Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,      Opcode::kMma,
     Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster, Opcode::kAsync,
-    Opcode::kWgmma};
+    Opcode::kWgmma,    Opcode::kTensormap};
 
 Words split(std::string_view text, char separator) {
   Words words;

@@ -12,8 +12,9 @@
 //   C  (row, column) + (0, 0), (8, 0), (0, 8), (8, 8)    each with the elements e = 0 and 1
 // m32n8k16 has the rows 16 to 31 of A and C behind the first 16 and one group of columns. m8n32k16 is its
 // mirror image: B lies as A does there, A as B, and C with rows and columns exchanged. m8n8k4 has one tile of
-// each, m16n16k8 of tf32 is m16n16k16 with half the k. f16 multiplicands always take eight registers: where
-// fewer hold the matrix, the others repeat them.
+// each, m16n16k8 of tf32 is m16n16k16 with half the k. m8n8k32 of 4 bits and m8n8k128 of one have one tile of
+// each, too, with P = 8 and 32 elements in a register, of which the first are in its lowest bits. f16
+// multiplicands always take eight registers: where fewer hold the matrix, the others repeat them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,8 @@ struct WmmaSize {
   int m = 0, n = 0, k = 0;
 };
 [[nodiscard]] WmmaSize wmma_size(WmmaShape shape);
+/// Bits of a multiplicand's element in the shapes of elements that are smaller than a byte; else 0.
+[[nodiscard]] int wmma_small_bits(WmmaShape shape);
 
 /// One matrix as a vector of registers.
 struct WmmaFragment {
@@ -33,7 +36,8 @@ struct WmmaFragment {
   int distinct = 0;   ///< that many hold the matrix; the others repeat them
   Type register_type = Type::kNone;
 };
-/// nullopt if `matrix` of that shape cannot have elements of type `element`.
+/// nullopt if `matrix` of that shape cannot have elements of type `element`. In m8n8k32 kU8 and kS8 are of 4
+/// bits, in m8n8k128 kB32 is of one.
 [[nodiscard]] std::optional<WmmaFragment> wmma_fragment(WmmaMatrix matrix, WmmaShape shape, Type element);
 
 /// Types of the four matrices of a wmma.mma; its shorter form, .dtype.ctype, has multiplicands of type f16.

@@ -115,7 +115,8 @@ void check_reach(const Device& device, const void* pointer, uint64_t bytes, bool
 void submit_copy(Device& device, Copy copy, Stream& stream, bool wait);
 void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait);
 /// What cudaLaunchKernelExC and cuLaunchKernelEx say besides sizes.
-void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r);
+void read_launch_attributes(Device& device, const cudaLaunchAttribute* attributes, unsigned count,
+                            LaunchRequest& r);
 /// Attributes of functions about clusters, which both libraries have: read, and set by their common number.
 struct ClusterAttributes {
   int must_be_set = 0, required[3] = {0, 0, 0}, policy = 0, non_portable = 0;

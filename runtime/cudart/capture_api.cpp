@@ -136,16 +136,15 @@ std::vector<std::byte> packed_parameters(Kernel& kernel, void* const* extra) {
   return {buffer, buffer + bytes};
 }
 
-void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
-  Capture* capture = capture_of(device, stream);
-  if (capture == nullptr) return device.launch(r, stream);
+namespace {
+void capture_launch(Device& device, const LaunchRequest& r, Capture& capture, const void* function) {
   try {
     device.check_launch(r);
   } catch (const Failure&) {
-    capture->sequence->invalidated = true;
+    capture.sequence->invalidated = true;
     throw;
   }
-  Node& node = captured(*capture, Node::Type::kKernel);
+  Node& node = captured(capture, Node::Type::kKernel);
   const isa::KernelImage& image = r.kernel->image();
   node.function = function;
   node.kernel = r.kernel;
@@ -161,6 +160,16 @@ void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const
   }
   for (size_t i = 0; i < image.params.size(); ++i)
     std::memcpy(node.parameters.data() + image.params[i].offset, r.arguments[i], image.params[i].bytes);
+}
+}  // namespace
+
+void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const void* function) {
+  if (Capture* capture = capture_of(device, stream); capture != nullptr)
+    capture_launch(device, r, *capture, function);
+  else
+    device.launch(r, stream);
+  for (const LaunchRequest::Record& record : r.records)
+    submit_record(device, *record.event, stream, record.external);
 }
 
 void submit_function(Device& device, std::function<void()> function, Stream& stream, void (*fn)(void*),

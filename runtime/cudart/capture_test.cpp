@@ -1,6 +1,9 @@
 // What a capture refuses at its begin, at its end, and of events.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
+
 #include "runtime/cudart/test_program.h"
 
 extern "C" {
@@ -11,6 +14,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
 cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
+cudaError_t cudaGraphGetEdges(cudaGraph_t, cudaGraphNode_t*, cudaGraphNode_t*, void*, size_t*);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 }
 
@@ -110,6 +116,45 @@ TEST_F(CudartCapture, ItsEventsHaveNoTime) {
   constexpr unsigned kExternal = 1;
   EXPECT_EQ(cudaEventRecordWithFlags(forked_, first_, kExternal), error(Code::kIllegalState))
       << "only in a capture";
+}
+
+// An event of a launch's attributes (programmatic dependent launch) is recorded behind the launch.
+TEST_F(CudartCapture, ALaunchRecordsItsEvents) {
+  constexpr unsigned kNoTiming = 2;
+  constexpr int kProgrammaticEvent = 7, kCompletionEvent = 12;
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreateWithFlags(&event, kNoTiming), 0);
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t launch{{1, 1, 1}, {32, 1, 1}, 0, first_, &attribute, 1};
+  const auto launched = [&](int id, const void* handle) {
+    attribute.id = id;
+    std::memcpy(attribute.value, &handle, sizeof handle);
+    return cudaLaunchKernelExC(&launch, &count_stub, nullptr);
+  };
+  for (const int id : {kProgrammaticEvent, kCompletionEvent}) {
+    EXPECT_EQ(launched(id, nullptr), error(Code::kInvalidResourceHandle));
+    EXPECT_EQ(launched(id, forked_), error(Code::kInvalidValue)) << "it takes the time";
+    ASSERT_EQ(cudaStreamBeginCapture(first_, kRelaxed), 0);
+    ASSERT_EQ(launched(id, event), 0);
+    ASSERT_EQ(cudaStreamWaitEvent(second_, event, 0), 0);
+    ASSERT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, second_), 0);
+    ASSERT_EQ(cudaEventRecord(joined_, second_), 0);
+    ASSERT_EQ(cudaStreamWaitEvent(first_, joined_, 0), 0);
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(first_, &graph), 0);
+    cudaGraphNode_t from = nullptr, to = nullptr;
+    size_t count = 1;
+    std::array<unsigned char, 16> data{};
+    data.fill(0xff);
+    EXPECT_EQ(cudaGraphGetEdges(graph, &from, &to, data.data(), &count), 0);
+    EXPECT_EQ(count, 1u) << "the second kernel comes after the first";
+    for (size_t i = 0; i < data.size(); ++i) EXPECT_EQ(data[i], i < 8 ? 0 : 0xff);
+    EXPECT_EQ(cudaGraphDestroy(graph), 0);
+  }
+  EXPECT_EQ(launched(kProgrammaticEvent, event), 0);
+  EXPECT_EQ(cudaStreamSynchronize(first_), 0);
+  EXPECT_EQ(cudaEventQuery(event), 0);
+  EXPECT_EQ(cudaEventDestroy(event), 0);
 }
 
 }  // namespace

@@ -7,7 +7,26 @@
 
 namespace gpusim::runtime::cudart {
 
-void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r) {
+namespace {
+
+/// Events that a launch records when its blocks have begun, or ask for dependents. Both may come as late as
+/// the end of the grid (manual: best effort), and do here.
+LaunchRequest::Record launch_event(Device& device, const cudaLaunchAttribute& a) {
+  constexpr unsigned kExternal = 1;
+  struct {
+    cudaEvent_t event;
+    unsigned flags;
+  } value{};
+  std::memcpy(&value, a.value, sizeof value);
+  Event& event = event_of(device, value.event);
+  require(!event.timing && !event.interprocess && (value.flags & ~kExternal) == 0);
+  return {&event, value.flags == kExternal};
+}
+
+}  // namespace
+
+void read_launch_attributes(Device& device, const cudaLaunchAttribute* attributes, unsigned count,
+                            LaunchRequest& r) {
   constexpr int kCooperative = 2, kSynchronization = 3, kClusterDimension = 4, kProgrammaticEvent = 7,
                 kCompletionEvent = 12, kDeviceUpdatableNode = 13, kUnknown = 15, kLast = 16;
   require(count == 0 || attributes != nullptr);
@@ -21,9 +40,7 @@ void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned coun
       std::memcpy(&value, a.value, sizeof value);
       require(value >= kFirstPolicy && value <= kLastPolicy);
     } else if (a.id == kProgrammaticEvent || a.id == kCompletionEvent) {
-      const void* event = nullptr;
-      std::memcpy(&event, a.value, sizeof event);
-      require(event != nullptr, Code::kInvalidResourceHandle);
+      r.records.push_back(launch_event(device, a));
     } else if (a.id == kCooperative) {
       int value = 0;
       std::memcpy(&value, a.value, sizeof value);

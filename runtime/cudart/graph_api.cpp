@@ -1,5 +1,6 @@
 // CUDA graphs as a whole: made, copied, instantiated, launched, updated; their nodes and edges.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <utility>
@@ -292,7 +293,12 @@ void remove_edges(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGrap
     require(g.has(f) && g.has(t) && std::erase(t->after, f) != 0);
   }
 }
-void edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+/// cudaGraphEdgeData of `count` edges, if the program asks: all wait for the whole node.
+void give_edge_data(void* data, size_t count) {
+  constexpr size_t kBytes = 8;
+  if (data != nullptr) std::memset(data, 0, count * kBytes);
+}
+void edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, void* data, size_t* count) {
   require(count != nullptr);
   std::vector<Node*> f, t;
   for (const auto& n : graph_of(graph).nodes)
@@ -304,24 +310,29 @@ void edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t
   }
   give(f, from, count);
   give(t, to, &same);
+  give_edge_data(data, *count);
 }
-void dependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+void dependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, void* data, size_t* count) {
   give(node_of(node).after, nodes, count);
+  if (nodes != nullptr) give_edge_data(data, *count);
 }
-void dependents(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+void dependents(cudaGraphNode_t node, cudaGraphNode_t* nodes, void* data, size_t* count) {
   Node& n = node_of(node);
   std::vector<Node*> all;
   for (const auto& other : owner_of(n).nodes)
     if (std::ranges::find(other->after, &n) != other->after.end()) all.push_back(other.get());
   give(all, nodes, count);
+  if (nodes != nullptr) give_edge_data(data, *count);
 }
 }  // namespace
 #if GPUSIM_CUDART >= 13
 #define GPUSIM_EDGE_DATA_CONST , const void*
-#define GPUSIM_EDGE_DATA , void*
+#define GPUSIM_EDGE_DATA , void* data
+#define GPUSIM_EDGE_DATA_GIVEN data
 #else
 #define GPUSIM_EDGE_DATA_CONST
 #define GPUSIM_EDGE_DATA
+#define GPUSIM_EDGE_DATA_GIVEN nullptr
 #endif
 GPUSIM_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                    const cudaGraphNode_t* to GPUSIM_EDGE_DATA_CONST,
@@ -335,17 +346,17 @@ GPUSIM_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const c
 }
 GPUSIM_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from,
                                             cudaGraphNode_t* to GPUSIM_EDGE_DATA, size_t* count) {
-  return call([&](Device&) { edges(graph, from, to, count); });
+  return call([&](Device&) { edges(graph, from, to, GPUSIM_EDGE_DATA_GIVEN, count); });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                        cudaGraphNode_t* nodes GPUSIM_EDGE_DATA,
                                                        size_t* count) {
-  return call([&](Device&) { dependencies(node, nodes, count); });
+  return call([&](Device&) { dependencies(node, nodes, GPUSIM_EDGE_DATA_GIVEN, count); });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                          cudaGraphNode_t* nodes GPUSIM_EDGE_DATA,
                                                          size_t* count) {
-  return call([&](Device&) { dependents(node, nodes, count); });
+  return call([&](Device&) { dependents(node, nodes, GPUSIM_EDGE_DATA_GIVEN, count); });
 }
 
 }  // namespace gpusim::runtime::cudart

@@ -145,7 +145,7 @@ cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, vo
   return call([&](Device& device) {
     LaunchRequest r = request_of(kernel_of(device, function), config->gridDim, config->blockDim,
                                  config->dynamicSmemBytes, arguments);
-    read_launch_attributes(config->attrs, config->numAttrs, r);
+    read_launch_attributes(device, config->attrs, config->numAttrs, r);
     as_launch([&] { submit_launch(device, r, stream_of(device, config->stream, null), function); });
   });
 }
@@ -401,7 +401,7 @@ LaunchRequest configured(Device& device, const void* function, const cudaLaunchC
   require(config.blockDim.x * config.blockDim.y * config.blockDim.z > 0);
   LaunchRequest r = request_of(kernel_of(device, function), config.gridDim, config.blockDim,
                                config.dynamicSmemBytes, nullptr);
-  read_launch_attributes(config.attrs, config.numAttrs, r);
+  read_launch_attributes(device, config.attrs, config.numAttrs, r);
   return r;
 }
 

@@ -191,6 +191,11 @@ struct LaunchRequest {
   std::span<const std::byte> parameters;  ///< the parameter block as it is
   bool cooperative = false;
   std::optional<Size3> cluster;  ///< blocks of a cluster
+  struct Record {
+    Event* event = nullptr;
+    bool external = false;  ///< in a stream that is captured: by a node
+  };
+  std::vector<Record> records;  ///< behind the launch
 };
 
 class Device {

@@ -43,6 +43,76 @@ constexpr LibraryFunction kLibrary[] = {
   st.global.u32 [%rd], %r;
   ret;
 }
+)"},
+    // Grids that wait for all their blocks, as device code of CUDA 9 and 10 and of numba has them: the
+    // barrier is
+    // that of cooperative_groups.h, whose place %envreg1 and %envreg2 give (cooperative_groups/details).
+    {"cudaCGGetIntrinsicHandle", R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)
+{
+  .reg .pred %other;
+  .reg .b32 %low, %high, %scope;
+  .reg .b64 %handle;
+  mov.u32 %high, %envreg1;
+  mov.u32 %low, %envreg2;
+  mov.b64 %handle, {%low, %high};
+  ld.param.u32 %scope, [scope];
+  setp.ne.u32 %other, %scope, 1;
+  @%other mov.u64 %handle, 0;
+  st.param.b64 [handle], %handle;
+  ret;
+}
+)"},
+    {"cudaCGSynchronize", R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)
+{
+  .reg .pred %p;
+  .reg .b32 %error, %x, %y, %z, %blocks, %step, %before, %now;
+  .reg .b64 %barrier;
+  ld.param.u64 %barrier, [handle];
+  mov.u32 %error, 1;
+  setp.eq.u64 %p, %barrier, 0;
+  @%p bra done;
+  bar.sync 0;
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %z, %tid.z;
+  or.b32 %x, %x, %y;
+  or.b32 %x, %x, %z;
+  setp.ne.u32 %p, %x, 0;
+  @%p bra join;
+  mov.u32 %x, %nctaid.x;
+  mov.u32 %y, %nctaid.y;
+  mov.u32 %z, %nctaid.z;
+  mul.lo.u32 %blocks, %x, %y;
+  mul.lo.u32 %blocks, %blocks, %z;
+  mov.u32 %x, %ctaid.x;
+  mov.u32 %y, %ctaid.y;
+  mov.u32 %z, %ctaid.z;
+  or.b32 %x, %x, %y;
+  or.b32 %x, %x, %z;
+  setp.eq.u32 %p, %x, 0;
+  sub.u32 %step, 0x80000001, %blocks;
+  @!%p mov.u32 %step, 1;
+  membar.gl;
+  atom.global.add.u32 %before, [%barrier+4], %step;
+wait:
+  ld.volatile.global.u32 %now, [%barrier+4];
+  xor.b32 %now, %now, %before;
+  setp.ge.s32 %p, %now, 0;
+  @%p bra wait;
+  membar.gl;
+join:
+  bar.sync 0;
+  mov.u32 %error, 0;
+done:
+  st.param.b32 [error], %error;
+  ret;
+}
 )"}};
 
 }  // namespace

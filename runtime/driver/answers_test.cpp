@@ -20,6 +20,13 @@ int cuDevicePrimaryCtxReset_v2(int);
 int cuDevicePrimaryCtxGetState(int, unsigned*, int*);
 int cuModuleLoadData(void**, const void*);
 int cuModuleUnload(void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                   void**, void**);
+int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              cudaStream_t, void**);
+int cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
+int cuLaunchKernelEx(const void*, void*, void**, void**);
 int cuCtxSynchronize_v2(void*);
 int cuCtxCreate(void**, unsigned, int);
 int cuCtxDestroy(void*);
@@ -330,6 +337,112 @@ TEST_F(DriverAnswers, OfForeignPointersOnlyAListIsAnswered) {
   EXPECT_EQ(cuPointerSetAttribute(&on, kSynchronizes, address(&own)), bad);
   ASSERT_EQ(cuMemFree_v2(device), 0);
   EXPECT_EQ(cuPointerGetAttribute(&type, kMemoryType, device), bad) << "freed";
+}
+
+// Programs that load the whole driver library by names, as FFmpeg does, give up if one of them is not there.
+TEST_F(DriverAnswers, FunctionsForGraphicsAreThereAndSayWhatTheyAre) {
+  for (const char* name :
+       {"cuGLGetDevices_v2", "cuGraphicsGLRegisterImage", "cuGraphicsGLRegisterBuffer", "cuGLInit",
+        "cuEGLStreamProducerConnect", "cuEventCreateFromEGLSync", "cuVDPAUGetDevice"}) {
+    const auto function = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+    ASSERT_NE(function, nullptr) << name;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(function(), error(Code::kNotSupported));
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(name), std::string::npos);
+  }
+}
+
+TEST_F(DriverAnswers, AWrongAttributeOfALaunchIsAnError) {
+  void *module = nullptr, *kernel = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n"
+                             ".visible .entry k() { ret; }\n"),
+            0);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "k"), 0);
+  cudaLaunchAttribute attribute{};
+  const struct {
+    unsigned grid[3] = {1, 1, 1}, block[3] = {32, 1, 1}, shared = 0;
+    void* stream = nullptr;
+    cudaLaunchAttribute* attributes = nullptr;
+    unsigned count = 1;
+  } none, wrong{.attributes = &attribute};
+  EXPECT_EQ(cuLaunchKernelEx(nullptr, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  EXPECT_EQ(cuLaunchKernelEx(&none, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  attribute.id = 99;
+  EXPECT_EQ(cuLaunchKernelEx(&wrong, kernel, nullptr, nullptr), error(Code::kInvalidValue));
+  attribute.id = 0;
+  EXPECT_EQ(cuLaunchKernelEx(&wrong, kernel, nullptr, nullptr), 0);
+  EXPECT_EQ(cuModuleUnload(module), 0);
+}
+
+// As device code of CUDA 9 and numba calls them, whose bodies a toolkit links (libcudadevrt).
+TEST_F(DriverAnswers, BlocksOfACooperativeGridWaitForEachOther) {
+  // Each block adds up what the others have stored before, round after round.
+  constexpr const char* kPtx = R"(.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p;
+  .reg .b32 %i, %n, %v, %sum, %error, %round, %first;
+  .reg .b64 %handle, %out, %at;
+  ld.param.u64 %out, [out];
+  mov.u32 %i, %ctaid.x;
+  mov.u32 %n, %nctaid.x;
+  mov.u32 %first, %tid.x;
+  mov.u32 %v, 1;
+  mov.u32 %round, 0;
+  { .param .b32 s; .param .b64 h; st.param.b32 [s], 1;
+    call.uni (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %handle, [h]; }
+rounds:
+  mul.wide.u32 %at, %i, 4;
+  add.u64 %at, %at, %out;
+  setp.eq.u32 %p, %first, 0;
+  @%p st.global.u32 [%at], %v;
+  { .param .b64 h; .param .b32 f; .param .b32 e; st.param.b64 [h], %handle; st.param.b32 [f], 0;
+    call.uni (e), cudaCGSynchronize, (h, f); ld.param.b32 %error, [e]; }
+  mov.u32 %v, %error;
+  mov.u32 %sum, 0;
+next:
+  mul.wide.u32 %at, %sum, 4;
+  add.u64 %at, %at, %out;
+  ld.volatile.global.u32 %first, [%at];
+  add.u32 %v, %v, %first;
+  add.u32 %sum, %sum, 1;
+  setp.lt.u32 %p, %sum, %n;
+  @%p bra next;
+  { .param .b64 h; .param .b32 f; .param .b32 e; st.param.b64 [h], %handle; st.param.b32 [f], 0;
+    call.uni (e), cudaCGSynchronize, (h, f); ld.param.b32 %error, [e]; }
+  mov.u32 %first, %tid.x;
+  add.u32 %round, %round, 1;
+  setp.lt.u32 %p, %round, 3;
+  @%p bra rounds;
+  mul.wide.u32 %at, %i, 4;
+  add.u64 %at, %at, %out;
+  setp.eq.u32 %p, %first, 0;
+  @%p st.global.u32 [%at], %v;
+  ret;
+}
+)";
+  void *module = nullptr, *kernel = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx), 0);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "k"), 0);
+  constexpr unsigned kBlocks = 5;
+  CUdeviceptr out = 0;
+  ASSERT_EQ(cuMemAlloc_v2(&out, kBlocks * sizeof(unsigned)), 0);
+  void* parameters[] = {&out};
+  unsigned values[kBlocks] = {};
+  ASSERT_EQ(cuLaunchCooperativeKernel(kernel, kBlocks, 1, 1, 64, 1, 1, 0, nullptr, parameters), 0);
+  ASSERT_EQ(cuMemcpyDtoH_v2(values, out, sizeof values), 0);
+  for (const unsigned v : values) EXPECT_EQ(v, kBlocks * kBlocks * kBlocks);
+  // The grid of another launch has no barrier: an error, which the kernel adds.
+  ASSERT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr), 0);
+  ASSERT_EQ(cuMemcpyDtoH_v2(values, out, sizeof(unsigned)), 0);
+  EXPECT_EQ(values[0], 4u);
+  EXPECT_EQ(cuMemFree_v2(out), 0);
+  EXPECT_EQ(cuModuleUnload(module), 0);
 }
 
 }  // namespace

@@ -313,12 +313,15 @@ cudaTextureDesc as_runtime(const Device& device, const ResourceDescriptor& resou
                                    ? cudart::mipmapped_array_of(resource.mipmapped).levels.front()->format
                                    : cudart::channels(as_runtime(resource).res.linear.desc);
   // Integers of 8 and 16 bits are read as numbers of [0, 1] or [-1, 1] unless they are asked for.
-  const bool promoted =
-      (d.flags & kAsInteger) == 0 && format.kind != ChannelFormat::Kind::kFloat && format.x < 32;
+  const bool integers = format.kind != ChannelFormat::Kind::kFloat;
+  const bool promoted = (d.flags & kAsInteger) == 0 && integers && format.x < 32;
   cudaTextureDesc t{};
   std::copy(std::begin(d.address_mode), std::end(d.address_mode), std::begin(t.addressMode));
   std::copy(std::begin(d.border), std::end(d.border), std::begin(t.borderColor));
-  t.filterMode = d.filter_mode;
+  // A linear filter of what is read as integers, which the runtime library refuses, is taken here (FFmpeg's
+  // scale_cuda makes such textures) and does not filter.
+  constexpr int kPoint = 0, kLinear = 1;
+  t.filterMode = integers && !promoted && d.filter_mode == kLinear ? kPoint : d.filter_mode;
   t.readMode = promoted ? 1 : 0;
   t.normalizedCoords = (d.flags & kNormalized) != 0;
   t.sRGB = (d.flags & kSrgb) != 0;

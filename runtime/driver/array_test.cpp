@@ -382,6 +382,12 @@ TEST_F(DriverArray, TexturesPromoteIntegersUnlessToldNotTo) {
   sampling.flags = 1;
   ASSERT_EQ(cuTexObjectCreate(&as_integer, &resource, &sampling, nullptr), 0);
   EXPECT_EQ(texels(as_integer, 4, 2), (std::vector<uint32_t>{0, 51, 102, 255, 1, 2, 3, 4}));
+  sampling.filter_mode = 1;
+  unsigned long long filtered = 0;
+  ASSERT_EQ(cuTexObjectCreate(&filtered, &resource, &sampling, nullptr), 0) << "integers are not filtered";
+  EXPECT_EQ(texels(filtered, 4, 2), (std::vector<uint32_t>{0, 51, 102, 255, 1, 2, 3, 4}));
+  EXPECT_EQ(cuTexObjectDestroy(filtered), 0);
+  sampling.filter_mode = 0;
   const std::vector<uint32_t> bits = texels(promoted, 4, 2);
   EXPECT_EQ(bits[1], 0x3e4ccccdu);  // 0.2
   EXPECT_EQ(bits[3], 0x3f800000u);  // 1

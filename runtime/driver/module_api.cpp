@@ -21,10 +21,12 @@ LaunchRequest request_of(Size3 grid, Size3 block, unsigned shared) {
   return r;
 }
 
-/// `r` has everything but the kernel and its parameters.
-CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameters, void** extra) {
+/// `request` gives everything but the kernel and its parameters.
+template <class Request>
+CUresult launch_as(CUfunction f, Request request, CUstream stream, void** parameters, void** extra) {
   return in_context([&](Device& device) {
     device.check();
+    LaunchRequest r = request(device);
     r.kernel = &kernel_of(f);
     require(parameters == nullptr || extra == nullptr);
     std::vector<std::byte> packed;
@@ -39,6 +41,10 @@ CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameter
     }
     cudart::as_launch([&] { cudart::submit_launch(device, r, cudart::stream_of(device, stream), f); });
   });
+}
+CUresult launch(CUfunction f, const LaunchRequest& r, CUstream stream, void** parameters, void** extra) {
+  return launch_as(
+      f, [&](Device&) { return r; }, stream, parameters, extra);
 }
 
 }  // namespace
@@ -296,26 +302,31 @@ struct LaunchConfiguration {
   unsigned count;
 };
 namespace {
-LaunchRequest configured(const LaunchConfiguration& c) {
+LaunchRequest configured(Device& device, const LaunchConfiguration& c) {
   LaunchRequest r =
       request_of({c.grid[0], c.grid[1], c.grid[2]}, {c.block[0], c.block[1], c.block[2]}, c.shared);
-  cudart::read_launch_attributes(c.attributes, c.count, r);
+  cudart::read_launch_attributes(device, c.attributes, c.count, r);
   return r;
+}
+CUresult launch_configured(CUfunction f, const LaunchConfiguration& c, CUstream stream, void** parameters,
+                           void** extra) {
+  return launch_as(
+      f, [&](Device& device) { return configured(device, c); }, stream, parameters, extra);
 }
 }  // namespace
 GPUSIM_DRIVER cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction f, void** parameters, void** extra) {
   if (c == nullptr) return 1;
-  return launch(f, configured(*c), c->stream, parameters, extra);
+  return launch_configured(f, *c, c->stream, parameters, extra);
 }
 GPUSIM_DRIVER cuLaunchKernelEx_ptsz(const LaunchConfiguration* c, CUfunction f, void** parameters,
                                     void** extra) {
   if (c == nullptr) return 1;
-  return launch(f, configured(*c), per_thread(c->stream), parameters, extra);
+  return launch_configured(f, *c, per_thread(c->stream), parameters, extra);
 }
 GPUSIM_DRIVER cuOccupancyMaxActiveClusters(int* clusters, CUfunction f, const LaunchConfiguration* c) {
   return call([&](Device& device) {
     require(clusters != nullptr && c != nullptr);
-    LaunchRequest r = configured(*c);
+    LaunchRequest r = configured(device, *c);
     r.kernel = &kernel_of(f);
     *clusters = cudart::active_clusters(device, r);
   });
@@ -323,7 +334,7 @@ GPUSIM_DRIVER cuOccupancyMaxActiveClusters(int* clusters, CUfunction f, const La
 GPUSIM_DRIVER cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction f, const LaunchConfiguration* c) {
   return call([&](Device& device) {
     require(blocks != nullptr && c != nullptr);
-    LaunchRequest r = configured(*c);
+    LaunchRequest r = configured(device, *c);
     r.kernel = &kernel_of(f);
     *blocks = cudart::largest_cluster(device, r);
   });

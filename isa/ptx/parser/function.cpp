@@ -323,16 +323,13 @@ bool ModuleParser::declares_parameters(Space space) const {
 void ModuleParser::parse_local_variables(Space space) {
   const Declarator d = parse_declarator(space, Linkage::kInternal, Place::kBody);
   do {
-    const Token name = token_;
-    Variable v = parse_variable(d);
-    if (accept("="))
-      parse_initialiser(v);
-    else
-      require_size(v);
-    const std::optional<std::string> unique = scopes_->declare_variable(name.text);
-    if (!unique) fail(name.loc, fmt::format("variable '{}' is declared twice in this scope", name.text));
-    v.name = *unique;
-    (declares_parameters(space) ? function_->params : function_->variables).push_back(std::move(v));
+    const std::string_view name = token_.text;
+    for (Variable& v : parse_variables(d)) {
+      const std::optional<std::string> unique = scopes_->declare_variable(kept_name(v, name));
+      if (!unique) fail(v.loc, fmt::format("variable '{}' is declared twice in this scope", v.name));
+      v.name = *unique;
+      (declares_parameters(space) ? function_->params : function_->variables).push_back(std::move(v));
+    }
   } while (accept(","));
   expect_semicolon();
 }

@@ -5,6 +5,7 @@
 // the parser can go on.
 #pragma once
 #include <compare>
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -99,6 +100,8 @@ class ModuleParser {
   void parse_pointer_attribute(Declarator& d);
   void check_element_type(const Declarator& d, SourceLoc loc) const;
   Variable parse_variable(const Declarator& d);
+  std::vector<Variable> parse_variables(const Declarator& d);
+  std::string_view kept_name(const Variable& v, std::string_view written);
   void parse_dimensions(Variable& v);
   void check_dimensions(const Variable& v, Place place) const;
   void compute_size(Variable& v, SourceLoc loc);
@@ -182,6 +185,7 @@ class ModuleParser {
   Token token_, ahead_, previous_;
   Module module_;
   std::unordered_set<std::string_view> module_names_;  // variables and functions, names inside the text
+  std::deque<std::string> range_names_;                // or here: those of name<n>
   Function* function_ = nullptr;
   FunctionScopes* scopes_ = nullptr;
   /// PTX 1.x has registers outside functions; every function gets its own.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <ctime>
 
+#include "isa/ptx/verifier/verifier.h"
 #include "isa/tests/ptx_test_util.h"
 
 namespace gpusim::isa {
@@ -146,6 +147,36 @@ TEST(ParseInitialiser, Addresses) {
 }
 
 // --- functions ---
+
+// Not registers alone: GCC's offloaded code passes parameters so.
+TEST(ParseVariable, NamesWithANumberBehindAreSeveralVariables) {
+  const std::string header = ".version 6.3\n.target sm_75\n.address_size 64\n";
+  const Module m = parse_ok(header + R"(.global .align 8 .u32 g<3>, h;
+.func f(.param .u64 a, .param .u64 b) { ret; }
+.visible .entry k()
+{
+  .reg .u64 %R<2>; .reg .u32 %r; .shared .u32 s<2>;
+  {
+    .param .u64 %P<2>;
+    st.param.u64 [%P0], %R0; st.param.u64 [%P1], %R1;
+    call f, (%P0, %P1);
+  }
+  ld.global.u32 %r, [g2]; st.shared.u32 [s1], %r;
+  ret;
+})");
+  EXPECT_EQ(test::messages(verify_module(m)), "");
+  ASSERT_EQ(m.variables.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(m.variables[i].name, "g" + std::to_string(i));
+    EXPECT_EQ(m.variables[i].align, 8u);
+  }
+  EXPECT_EQ(m.variables[3].name, "h");
+  EXPECT_NE(first_message(header + ".global .u32 g<3>[2];"), "");
+  EXPECT_NE(first_message(header + ".global .u32 g<3> = 1;"), "");
+  EXPECT_NE(first_message(header + ".global .u32 g<0>;"), "");
+  EXPECT_NE(first_message(header + ".global .u32 g<100000000>;"), "");
+  EXPECT_NE(first_message(header + ".func f(.param .u64 a<2>) { ret; }"), "");
+}
 
 TEST(ParseModule, ManagedVariablesAreKnown) {
   const Module m = parse_ok(R"(.version 8.0

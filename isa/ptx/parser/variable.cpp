@@ -164,7 +164,7 @@ Variable ModuleParser::parse_variable(const Declarator& d) {
   v.is_pointer = d.is_pointer;
   v.is_managed = d.is_managed;
   v.align = d.align != 0 ? d.align : static_cast<uint64_t>(type_bytes(d.type)) * d.vector;
-  parse_dimensions(v);
+  if (!at("<")) parse_dimensions(v);
   check_dimensions(v, d.place);
   compute_size(v, name.loc);
   return v;
@@ -220,16 +220,41 @@ void ModuleParser::parse_module_variables(Space space, Linkage linkage, uint64_t
   Declarator d = parse_declarator(space, linkage, Place::kModule);
   d.align = std::max(d.align, align);
   do {
-    const Token name = token_;
-    Variable v = parse_variable(d);
+    const std::string_view name = token_.text;
+    for (Variable& v : parse_variables(d)) {
+      module_names_.insert(kept_name(v, name));
+      module_.variables.push_back(std::move(v));
+    }
+  } while (accept(","));
+  expect_semicolon();
+}
+
+/// The name of a variable that stands behind `written`, or is of its range, for as long as the parser lasts.
+std::string_view ModuleParser::kept_name(const Variable& v, std::string_view written) {
+  return v.name == written ? written : std::string_view(range_names_.emplace_back(v.name));
+}
+
+/// name, with an initialiser or dimensions, or name<n> for name0 to name(n-1), which have neither (PTX ISA,
+/// "Parameterized Variable Names").
+std::vector<Variable> ModuleParser::parse_variables(const Declarator& d) {
+  constexpr uint64_t kMost = 65536;
+  std::vector<Variable> variables{parse_variable(d)};
+  Variable& v = variables.front();
+  if (!accept("<")) {
     if (accept("="))
       parse_initialiser(v);
     else
       require_size(v);
-    module_names_.insert(name.text);
-    module_.variables.push_back(std::move(v));
-  } while (accept(","));
-  expect_semicolon();
+    return variables;
+  }
+  const SourceLoc loc = token_.loc;
+  const uint64_t count = expect_integer("a number of variables");
+  expect(">", "after the number of variables");
+  if (count == 0 || count > kMost) fail(loc, fmt::format("a number of variables from 1 to {}", kMost));
+  const std::string prefix = v.name;
+  variables.resize(count, v);
+  for (size_t i = 0; i < count; ++i) variables[i].name = fmt::format("{}{}", prefix, i);
+  return variables;
 }
 
 }  // namespace gpusim::isa

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/ptx/mma.h"
 #include "isa/ptx/unsupported_spellings.h"
@@ -56,6 +57,8 @@ std::string unsupported_form(const Instruction& i) {
       return video_form(i) ? std::string() : whole;
     case kMma:
       return mma_form(i) ? std::string() : whole;
+    case kTensormap:
+      return has_word(i, "swizzle_atomicity") ? whole : std::string();
     case kWgmma:
       return words[1] != "mma_async" || wgmma_form(i) ? std::string() : whole;
     default:
@@ -113,6 +116,8 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
       return check_wgmma(i);
     case kMapa:
       return check_cluster_address(i);
+    case kTensormap:
+      return check_tensor_map(i);
     default:
       return;
   }
@@ -201,6 +206,32 @@ void FunctionVerifier::check_tensor_copy(const Instruction& i) {
                                         dimensions, dimensions == 1 ? "" : "s"));
   for (const Operand& e : place.elements[0].elements) check_source(i, e, Type::kB32, false);
   if (blocks) check_source(i, i.operands[addresses], Type::kB16, false);
+}
+
+/// tensormap.replace [map], {dimension,} value; tensormap.cp_fenceproxy [to], [from], 128.
+void FunctionVerifier::check_tensor_map(const Instruction& i) {
+  constexpr uint64_t kBytes = 128, kLastDimension = 4, kLastElement = 12;
+  const bool copies = has_word(i, "cp_fenceproxy");
+  for (size_t k = 0; k < (copies ? 2u : 1u); ++k)
+    if (i.operands[k].kind != Kind::kAddress)
+      return error(i.operands[k].loc,
+                   fmt::format("'{}' needs an address in brackets as operand {}", name(), k + 1));
+  const auto constant = [&](const Operand& o, uint64_t least, uint64_t most) {
+    if (o.kind == Kind::kImmediate && o.imm >= least && o.imm <= most) return;
+    error(o.loc, least == most
+                     ? fmt::format("'{}' needs the constant {} here", name(), most)
+                     : fmt::format("'{}' needs a constant from {} to {} here", name(), least, most));
+  };
+  if (copies) return constant(i.operands[2], kBytes, kBytes);
+  const bool wide = has_word(i, "global_address") || has_word(i, "global_stride");
+  if (wide != has_word(i, "b64"))
+    return error(fmt::format("'{}': this field has {} bits", name(), wide ? 64 : 32));
+  if (i.operands.size() > 2) constant(i.operands[1], 0, kLastDimension);
+  const std::pair<std::string_view, uint64_t> numbers[] = {
+      {"elemtype", kLastElement}, {"interleave_layout", 2}, {"swizzle_mode", 3}, {"fill_mode", 1}};
+  for (const auto& [field, most] : numbers)
+    if (has_word(i, field)) return constant(i.operands[1], 0, most);
+  check_source(i, i.operands.back(), wide ? Type::kB64 : Type::kB32, false);
 }
 
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read, or a predicate} {, policy};

@@ -106,6 +106,7 @@ class FunctionVerifier {
   void check_async_copy(const Instruction& i);
   void check_bulk_copy(const Instruction& i);
   void check_tensor_copy(const Instruction& i);
+  void check_tensor_map(const Instruction& i);
   void check_mbarrier(const Instruction& i);
   void check_matrix_move(const Instruction& i);
   void check_mma(const Instruction& i);
@@ -115,6 +116,7 @@ class FunctionVerifier {
   void check_wmma(const Instruction& i);
   void check_wmma_transfer(const Instruction& i);
   void check_wmma_mma(const Instruction& i);
+  void check_wmma_bits(const Instruction& i);
   void check_wmma_vector(const Instruction& i, const Operand& o, WmmaMatrix matrix, Type element);
   void check_wmma_target(Type type, WmmaShape shape);
   void check_store_space(const Instruction& i, const Operand& o);

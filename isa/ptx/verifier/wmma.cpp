@@ -28,6 +28,7 @@ bool combine(const WmmaTypes& t) {
       return t.d == Type::kF32 && t.c == Type::kF32;
     case Type::kU8:
     case Type::kS8:
+    case Type::kB32:
       return t.d == Type::kS32 && t.c == Type::kS32;
     case Type::kF64:
       return t.d == Type::kF64 && t.c == Type::kF64;
@@ -37,6 +38,7 @@ bool combine(const WmmaTypes& t) {
 }
 
 int first_target(Type multiplicand, WmmaShape shape) {
+  if (wmma_small_bits(shape) != 0) return 75;
   if (shape == WmmaShape::kM8N8K4 || multiplicand == Type::kBF16 || shape == WmmaShape::kM16N16K8) return 80;
   return type_bytes(multiplicand) == 1 || multiplicand == Type::kS32 ? 72 : 70;
 }
@@ -59,6 +61,10 @@ void FunctionVerifier::check_wmma(const Instruction& i) {
   if (m.shape == WmmaShape::kNone) {
     return error(fmt::format("'{}' needs a shape: .m16n16k16, .m8n32k16 or .m32n8k16", name()));
   }
+  const bool a_by_columns = (mma || m.matrix == WmmaMatrix::kA) && m.layouts[0] == WmmaLayout::kCol;
+  const bool b_by_rows = (mma || m.matrix == WmmaMatrix::kB) && m.layouts[mma ? 1 : 0] == WmmaLayout::kRow;
+  if (wmma_small_bits(m.shape) != 0 && (a_by_columns || b_by_rows))
+    return error(fmt::format("'{}': of this shape A is .row and B is .col", name()));
   if (mma)
     check_wmma_mma(i);
   else
@@ -79,9 +85,14 @@ void FunctionVerifier::check_wmma_transfer(const Instruction& i) {
   const bool store = i.opcode == Opcode::kWmmaStore;
   if (written_types(m) != 1)
     return error(fmt::format("'{}' has {} types, expected 1", name(), written_types(m)));
-  if (!wmma_fragment(m.matrix, m.shape, m.type)) {
+  const bool multiplicand = m.matrix == WmmaMatrix::kA || m.matrix == WmmaMatrix::kB;
+  if (!wmma_fragment(m.matrix, m.shape, m.type) ||
+      m.small_bits != (multiplicand ? wmma_small_bits(m.shape) : 0)) {
+    const std::string type = m.small_bits == 0   ? std::string(type_name(m.type))
+                             : m.small_bits == 1 ? "b1"
+                                                 : fmt::format("{}4", type_name(m.type)[0]);
     return error(fmt::format("'{}': matrix {} of this shape cannot have elements of type .{}", name(),
-                             matrix_name(m.matrix), type_name(m.type)));
+                             matrix_name(m.matrix), type));
   }
   check_wmma_target(m.type, m.shape);
   if (!check_operand_count(i)) return;
@@ -103,12 +114,15 @@ void FunctionVerifier::check_wmma_mma(const Instruction& i) {
   const bool is_double = m.shape == WmmaShape::kM8N8K4;
   // Multiplicands of type f16 are not written.
   const bool is_tf32 = m.shape == WmmaShape::kM16N16K8;
-  if (!combine(types) || (types.a == Type::kF64) != is_double || (types.a == Type::kTF32) != is_tf32 ||
-      (types.a == Type::kF16) != (written == 2)) {
+  const int small = wmma_small_bits(m.shape);
+  if (!combine(types) || m.small_bits != small || m.small_types != (small == 0 ? 0 : 2) ||
+      !wmma_fragment(WmmaMatrix::kA, m.shape, types.a) || (types.a == Type::kF64) != is_double ||
+      (types.a == Type::kTF32) != is_tf32 || (types.a == Type::kF16) != (written == 2)) {
     return error(fmt::format("'{}': these types and this shape do not go together", name()),
                  "such as .m16n16k16.f32.f32 or .m16n16k16.s32.u8.u8.s32");
   }
   check_wmma_target(types.a, m.shape);
+  check_wmma_bits(i);
   if (m.rounding != Rounding::kNone && !is_double)
     error(fmt::format("'{}': a rounding is for type .f64", name()));
   if (m.satfinite && is_float(types.a) && (types.a != Type::kF16 || ptx_version(module_) >= 605))
@@ -118,6 +132,26 @@ void FunctionVerifier::check_wmma_mma(const Instruction& i) {
   check_wmma_vector(i, i.operands[1], WmmaMatrix::kA, types.a);
   check_wmma_vector(i, i.operands[2], WmmaMatrix::kB, types.b);
   check_wmma_vector(i, i.operands[3], WmmaMatrix::kC, types.c);
+}
+
+/// Of single bits: which of them count, those that are the same 1 or those that differ.
+void FunctionVerifier::check_wmma_bits(const Instruction& i) {
+  constexpr int kAndTarget = 80, kAndVersion = 701;
+  const Modifiers& m = i.mods;
+  const bool counts = m.bool_op != BoolOp::kNone && m.popc;
+  if (wmma_small_bits(m.shape) != 1) {
+    if (m.bool_op != BoolOp::kNone || m.popc)
+      error(fmt::format("'{}': .and, .xor and .popc are for elements of type .b1", name()));
+    return;
+  }
+  if (!counts) error(fmt::format("'{}' of type .b1 needs .xor.popc or .and.popc", name()));
+  if (m.satfinite) error(fmt::format("'{}': .satfinite is not for type .b1", name()));
+  if (m.bool_op == BoolOp::kAnd && module_.target_sm != 0 && module_.target_sm < kAndTarget) {
+    error(fmt::format("'{}' with .and needs .target sm_{} or higher, the file has sm_{}", name(), kAndTarget,
+                      module_.target_sm));
+  }
+  if (m.bool_op == BoolOp::kAnd && ptx_version(module_) < kAndVersion)
+    error(fmt::format("'{}' with .and needs PTX 7.1 or later", name()));
 }
 
 void FunctionVerifier::check_wmma_vector(const Instruction& i, const Operand& o, WmmaMatrix matrix,
