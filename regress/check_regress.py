@@ -6,6 +6,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import mutants
 from runner import Gpusim, require, require_equal
 
 SUITE = """
@@ -115,6 +116,11 @@ def _selected(gpusim: Gpusim, suite: Path, work: Path) -> None:
     require_equal("time of the recording", (work / "small.h5").stat().st_mtime_ns, changed)
     _regress(gpusim, suite, work).require_code(0)
     require((work / "small.h5").stat().st_mtime_ns != changed, "a recording of another program counts")
+
+
+def check_mutants(_: Gpusim) -> None:
+    """What regress/mutants.py changes is still where it says; what it finds takes hours."""
+    require_equal("changes of mutants.py that do not fit the source", mutants.misplaced(), [])
 
 
 def _killed(gpusim: Gpusim, suite: Path) -> None:

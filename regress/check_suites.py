@@ -1,5 +1,5 @@
-"""Kernels of PolyBench's and Parboil's kinds (workloads/polybench, workloads/parboil): every element of their results is compared with numpy's,
-in double precision, on inputs that the documented generator gives (docs/launch_file.md)."""
+"""Kernels of PolyBench's and Parboil's kinds (workloads/polybench, workloads/parboil) and the five equations of workloads/npb: every element of
+their results is compared with numpy's, in double precision, on inputs that the documented generator gives (docs/launch_file.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _bits(name: str, count: int) -> numpy.ndarray:
 
 
 def _initial(buffer: dict, numbers: dict, folder: Path) -> numpy.ndarray:
-    kind = {"f32": "f4", "u32": "u4", "s32": "i4", "u16": "u2", "u8": "u1"}[buffer["type"]]
+    kind = {"f64": "f8", "f32": "f4", "u32": "u4", "s32": "i4", "u16": "u2", "u8": "u1"}[buffer["type"]]
     init = buffer.get("init", "zeros")
     if isinstance(init, list):
         return numpy.array(init, kind)
@@ -212,6 +212,64 @@ def _sad(p: dict, a: Arrays) -> Arrays:
     return {"sums": numpy.stack(sums, -1)}
 
 
+def _fluxes(u: numpy.ndarray, d: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Of a gas along direction d: what convection carries, and what viscosity and conduction act on. u may be complex."""
+    density, energy = u[..., 0], u[..., 4]
+    v = u[..., 1:4] / density[..., None]
+    square = (v**2).sum(-1) / 2
+    pressure = 0.4 * (energy - density * square)
+    carried = u * v[..., d, None]
+    carried[..., 1 + d] += pressure
+    carried[..., 4] += pressure * v[..., d]
+    viscosity = numpy.where(numpy.arange(3) == d, 4 / 3, 1) * 0.05
+    acted = numpy.zeros_like(u)
+    acted[..., 1:4] = viscosity * v
+    acted[..., 4] = (viscosity * v**2).sum(-1) / 2 + 0.07 * (energy / density - square)
+    return carried, acted
+
+
+def _jacobians(u: numpy.ndarray, d: int) -> list[numpy.ndarray]:
+    """Their derivatives, by steps into the complex plane: exact to the last place, and without a formula that kernels could share."""
+    step = 1e-30
+    columns = [_fluxes(u + 1j * step * numpy.eye(5)[k], d) for k in range(5)]
+    return [numpy.stack([column[i].imag / step for column in columns], -1) for i in (0, 1)]
+
+
+def _lu5(p: dict, a: Arrays) -> Arrays:
+    """Cell by cell in the order of their numbers, where the kernels go by planes."""
+    dt, omega = p["dt"], p["omega"]
+    u = 0.1 * _f8(a, "u", p["NZ"], p["NY"], p["NX"], 5) + (1, 0, 0, 0, 2.5)
+    r = numpy.zeros_like(u)
+    own = numpy.eye(5) * (1 + 6 * dt * 0.1) + numpy.zeros((*u.shape, 5))
+    before, behind = [], []
+    for d in range(3):
+        axis = 2 - d
+
+        def moved(x: numpy.ndarray, by: int, axis: int = axis) -> numpy.ndarray:
+            n = x.shape[axis]
+            return numpy.take(x, numpy.clip(numpy.arange(n) + by, 0, n - 1), axis)
+
+        carried, acted = _fluxes(u, d)
+        second = [moved(x, 1) - 2 * x + moved(x, -1) for x in (acted, u)]
+        fourth = moved(u, 2) - 4 * moved(u, 1) + 6 * u - 4 * moved(u, -1) + moved(u, -2)
+        r += dt * ((moved(carried, -1) - moved(carried, 1)) / 2 + second[0] + 0.1 * second[1] - 0.02 * fourth)
+        convection, viscous = _jacobians(u, d)
+        own += 2 * dt * viscous
+        before.append(-dt * (convection / 2 + viscous + 0.1 * numpy.eye(5)))
+        behind.append(dt * (convection / 2 - viscous - 0.1 * numpy.eye(5)))
+    unit = numpy.eye(3, dtype=int)[::-1]
+    cells = list(numpy.ndindex(u.shape[:3]))
+    for blocks, order, side in ((before, cells, -1), (behind, cells[::-1], 1)):
+        for cell in order:
+            sum_of_blocks = numpy.zeros(5)
+            for d in range(3):
+                other = tuple(numpy.add(cell, side * unit[d]))
+                if all(0 <= i < n for i, n in zip(other, u.shape)):
+                    sum_of_blocks -= omega * blocks[d][other] @ r[other]
+            r[cell] = r[cell] + numpy.linalg.solve(own[cell], sum_of_blocks) if side > 0 else numpy.linalg.solve(own[cell], r[cell] + sum_of_blocks)
+    return {"u": u + r / (omega * (2 - omega)), "r": r}
+
+
 KERNELS: dict[str, tuple[str, Callable[[dict, Arrays], Arrays]]] = {
     "polybench/2mm": ("linear_algebra", _two_products), "polybench/3mm": ("linear_algebra", _three_products),
     "polybench/gemm": ("linear_algebra", _gemm), "polybench/syrk": ("linear_algebra", _syrk),
@@ -222,27 +280,34 @@ KERNELS: dict[str, tuple[str, Callable[[dict, Arrays], Arrays]]] = {
     "polybench/2dconv": ("stencils", _convolution2d), "polybench/3dconv": ("stencils", _convolution3d),
     "polybench/fdtd2d": ("stencils", _fdtd2d), "parboil/sgemm": ("kernels", _sgemm), "parboil/spmv": ("kernels", _spmv),
     "parboil/stencil": ("kernels", _stencil), "parboil/mri_q": ("kernels", _mri_q), "parboil/lbm": ("kernels", _lbm),
-    "parboil/tpacf": ("kernels", _tpacf), "parboil/histo": ("kernels", _histo), "parboil/sad": ("kernels", _sad)}
+    "parboil/tpacf": ("kernels", _tpacf), "parboil/histo": ("kernels", _histo), "parboil/sad": ("kernels", _sad),
+    "npb/lu5_thread": ("lu5", _lu5), "npb/lu5_warp": ("lu5", _lu5)}
+SIZES = (("lu5_thread", (33, 3, 5)), ("lu5_warp", (33, 3, 5)), ("lu5_thread", (1, 2, 61)), ("lu5_warp", (1, 2, 61)))  # other than the launch file's
 
 
-def check_kernel(gpusim: Gpusim, name: str) -> None:
+def check_kernel(gpusim: Gpusim, name: str, params: dict[str, int]) -> None:
     ptx, reference = KERNELS[name]
     path = gpusim.source / "workloads" / f"{name}.toml"
     launch = tomllib.loads(path.read_text())
-    numbers = launch["params"]
+    numbers = launch["params"] | params
     initial = {b["name"]: _initial(b, numbers, path.parent) for b in launch["buffer"]}
     expected = reference(numbers, initial)
     dumps = [x for n in expected for x in ("--dump", f"{n}={gpusim.scratch / n}.npy")]
-    gpusim.run("--config", "tesla_v100", "--functional", path.with_name(f"{ptx}.ptx"), "--launch", path, *dumps).require_code(0)
+    gpusim.run("--config", "tesla_v100", "--functional", path.with_name(f"{ptx}.ptx"), "--launch", path, *dumps,
+               *(x for key, value in params.items() for x in ("--param", f"{key}={value}"))).require_code(0)
     for buffer, right in expected.items():
         got = numpy.load(gpusim.scratch / f"{buffer}.npy").astype("f8")
         right = numpy.asarray(right, "f8").ravel()
         require_equal(f"{name}: elements of {buffer}", got.shape, right.shape)
-        # Single precision: sums of some hundred terms of like size lose a few digits of seven; integers none.
-        allowed = 0 if initial[buffer].dtype.kind in "iu" else 2e-5 * abs(right) + 2e-5 * abs(right).max()
+        # Sums of some hundred terms of like size lose a few digits of the seven of single precision, or sixteen of double; integers none.
+        places = {"f4": 2e-5, "f8": 2e-13}.get(initial[buffer].dtype.str[1:], 0)
+        allowed = places * abs(right) + places * abs(right).max()
         wrong = numpy.flatnonzero(~(abs(got - right) <= allowed))
         require(not wrong.size, f"{name}: {wrong.size} elements of {buffer} are wrong, first [{wrong[:1]}]: "
                                 f"{got[wrong[:1]]} for {right[wrong[:1]]}")
 
 
-CHECKS: dict[str, Callable[[Gpusim], None]] = {name: partial(check_kernel, name=name) for name in KERNELS}
+CHECKS: dict[str, Callable[[Gpusim], None]] = {
+    **{name: partial(check_kernel, name=name, params={}) for name in KERNELS},
+    **{f"npb/{name}_{'x'.join(map(str, sizes))}": partial(check_kernel, name=f"npb/{name}", params=dict(zip(("NX", "NY", "NZ"), sizes)))
+       for name, sizes in SIZES}}

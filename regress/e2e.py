@@ -98,7 +98,7 @@ KINDS: dict[str, Callable[[Path], Named]] = {
                     functions("check_mutations", mutations="check_mutations")),
     "compiler": listed("check_compiler"),
     "registers": listed("check_registers"),
-    "regress": functions("check_regress", quick="check_quick_suite", failures="check_failures"),
+    "regress": functions("check_regress", quick="check_quick_suite", failures="check_failures", mutants="check_mutants"),
     "reuse": functions("check_reuse", traces="check_reuse", figures="check_figures", first_core="check_first_core"),
     "study": listed("check_study"),
     "html": listed("check_html"),

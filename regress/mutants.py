@@ -4,14 +4,15 @@ runs `gpusim regress`, which has to find a breach of that model.
 
     regress/mutants.py build/mutants [--only energy] [--match kBalance]
 
-A mutant is judged by the quick suite, or by the cases of the full suite that its row names. What is changed is in the models and not
-in the simulator, so each case is simulated once, by the unchanged program, and the models of each mutant are applied to its
-recording (`--judge-again`). The folder gets the copy, its build (the first takes minutes; ccache is used if it is there) and the
-recordings. Exit code 1 if a change is not noticed.
+A mutant is judged by unit tests if its row names some, else by the quick suite, or by the cases of the suite `papers` (which has those
+of the full one) that its row names. What is changed is in the models and not in the simulator, so each case is simulated once, by
+the unchanged program, and the models of each mutant are applied to its recording (`--judge-again`). The folder gets the copy, its
+build (the first takes minutes; ccache is used if it is there) and the recordings. Exit code 1 if a change is not noticed.
 """
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,8 @@ class Mutant:
     file: str
     right: str
     wrong: str
-    cases: tuple[str, ...] = ()  #: of the full suite, with studies; none: all of the quick suite
+    cases: tuple[str, ...] = ()  #: of the suite `papers`, with studies; none: all of the quick suite
+    tests: str = ""  #: unit tests of the models, as --gtest_filter, that judge it instead
 
 
 def _reuse(part: str, right: str, wrong: str, *cases: str) -> Mutant:
@@ -38,25 +40,34 @@ def _roofline(right: str, wrong: str, *cases: str) -> Mutant:
     return Mutant("roofline", "analysis/models/roofline/diagnosis.cpp", right, wrong, cases)
 
 
-def _figure(machine: str, name: str, right: str, wrong: str, *cases: str) -> Mutant:
-    """A data sheet's figure."""
-    return Mutant("latency-hidden", f"analysis/models/latency_hidden/data_sheets/{machine}.json", f'"{name}", "found": {right},',
-                  f'"{name}", "found": {wrong},', cases)
+def _figure(machine: str, name: str, times: float, *cases: str) -> Mutant:
+    """A data sheet's figure, which changes with the machine: as many times as large."""
+    file = f"analysis/models/latency_hidden/data_sheets/{machine}.json"
+    found = re.search(rf'"{re.escape(name)}", "found": ([-+.0-9e]+),', (SOURCE / file).read_text())
+    if not found:
+        sys.exit(f"mutants: {file} has no figure {name}")
+    return Mutant("latency-hidden", file, found[0], f'"{name}", "found": {float(found[1]) * times:g},', cases)
+
+
+def _by_test(file: str, right: str, wrong: str, tests: str) -> Mutant:
+    """Of a constant that no suite's limits notice."""
+    model = file.split("/")[0].replace("_", "-")
+    return Mutant(model, f"analysis/models/{file}", right, wrong, tests=tests)
 
 
 MUTANTS = (
     Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp", "kSharpness = 4;", "kSharpness = 1;"),
-    _figure("tesla_c1060", "latency.dram", "560.6875", "1160.6875"),
+    _figure("tesla_c1060", "latency.dram", 2),
     Mutant("latency-hidden", "analysis/models/latency_hidden/parameters.cpp", "p.issue = p.warp_issue / schedulers;",
            "p.issue = 3 * p.warp_issue / schedulers;"),
-    _figure("tesla_c1060", "latency.shared", "36.46875", "72.9375"),
-    _figure("tesla_c1060", "latency.int_mul", "96", "48"),
-    _figure("tesla_c1060", "latency.fp32_add", "24", "48"),
-    _figure("tesla_c1060", "shared.conflict_cycles", "2", "1"),
-    _figure("tesla_c1060", "latency.tlb_l1_miss", "56", "112"),
-    _figure("tesla_c1060", "latency.tlb_l2_miss", "194", "388"),
-    _figure("tesla_c1060", "bandwidth.scattered", "2.397612004e+10", "4.8e+10"),
-    _figure("tesla_c1060", "bandwidth.sm_scattered", "9239057544", "1.85e+10"),
+    _figure("tesla_c1060", "latency.shared", 2),
+    _figure("tesla_c1060", "latency.int_mul", 0.5),
+    _figure("tesla_c1060", "latency.fp32_add", 2),
+    _figure("tesla_c1060", "shared.conflict_cycles", 0.5),
+    _figure("tesla_c1060", "latency.tlb_l1_miss", 2),
+    _figure("tesla_c1060", "latency.tlb_l2_miss", 2),
+    _figure("tesla_c1060", "bandwidth.scattered", 2),
+    _figure("tesla_c1060", "bandwidth.sm_scattered", 2),
     Mutant("latency-hidden", "analysis/models/latency_hidden/analysis.cpp", "kRandomlyUneven = 1.09;", "kRandomlyUneven = 2;"),
     Mutant("latency-hidden", "analysis/models/latency_hidden/estimate.cpp", "std::max(0.0, w.longest_path - path)",
            "std::max(0.0, 0.5 * w.longest_path - path)"),
@@ -72,8 +83,27 @@ MUTANTS = (
            "if (sm_pages_[sm].find(page) >= now + 1) return now;"),
     Mutant("latency-hidden", "predict/functional_counts.cpp", "m.transferred += list_.items[i].bytes;",
            "m.transferred += 2 * list_.items[i].bytes;"),
-    _figure("tesla_c1060", "throughput.fp32_add", "8", "16", "throughput_c1060"),
-    _figure("tesla_c1060", "throughput.int_mul", "1.684210526", "3.4", "throughput_c1060"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp", "? 2 * std::min(read, written)", "? 1 * std::min(read, written)"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/estimate.cpp", "std::max(0.0, way - later);", "std::max(0.0, 2 * way - later);"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/parameters.cpp", "p.row = kScatteredBytes *", "p.row = 2 * kScatteredBytes *"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/parameters.cpp", "p.request = kScatteredBytes *", "p.request = 2 * kScatteredBytes *"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/analysis.cpp", "second = read + written > 0 ? kSector *",
+           "second = read + written > 0 ? 2 * kSector *", ("stream_v100",)),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/servers.cpp", "mixed(own.none_memory, others.none_memory))) / 2",
+           "mixed(own.none_memory, others.none_memory))) / 1", ("chase_v100_l2",)),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/advice.cpp", "warps * after.read / kSectorBytes",
+           "warps * after.read / (2 * kSectorBytes)", ("gain_row_sums",)),
+    _by_test("latency_hidden/extended.cpp", "kTriad = 2.0 / 3;", "kTriad = 1.0 / 3;", "Extended.*"),
+    _by_test("latency_hidden/extended.cpp", "(apart + std::max(apart, in_step)) / 2", "(apart + std::max(apart, in_step)) / 4", "Extended.*"),
+    _by_test("latency_hidden/estimate.cpp", "kFaster = 0.02;", "kFaster = 0.04;", "Extended.*"),
+    _by_test("latency_hidden/advice.cpp", "kLine = 128, kSectorBytes = 32;", "kLine = 64, kSectorBytes = 32;", "AdvisedChange.*"),
+    _by_test("latency_hidden/advice.cpp", "std::max(kSectorBytes * c.executed", "std::max(2 * kSectorBytes * c.executed", "AdvisedChange.*"),
+    _by_test("latency_hidden/advice.cpp", "warps * after.written / kSectorBytes", "warps * after.written / (2 * kSectorBytes)",
+             "AdvisedChange.*"),
+    _by_test("reuse_distance/traffic.cpp", "kLinkCycles = 4;", "kLinkCycles = 8;", "ReuseTraffic.*"),
+    _by_test("reuse_distance/traffic.cpp", "cycles(m.dram.faw_ns) / 4", "cycles(m.dram.faw_ns) / 2", "RowWindow.*"),
+    _figure("tesla_c1060", "throughput.fp32_add", 2, "throughput_c1060"),
+    _figure("tesla_c1060", "throughput.int_mul", 2, "throughput_c1060"),
     _reuse("machine", "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));",
            "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways) / 2);"),
     _reuse("machine", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = 1;"),
@@ -97,6 +127,10 @@ MUTANTS = (
     _reuse("memory", "const auto ways = static_cast<uint32_t>(m.l2.ways);",
            "const auto ways = static_cast<uint32_t>(2 * m.l2.ways);", "saxpy_16K"),
     _reuse("machine", "r.write_local = m.l1.write_local;", "r.write_local = r.write_global;", "bt_thread_16K"),
+    _by_test("reuse_distance/memory.cpp", "room(static_cast<double>(m.l2.mshrs))", "room(0.5 * static_cast<double>(m.l2.mshrs))", "ReuseModel.*"),
+    _by_test("reuse_distance/memory.cpp", "room(static_cast<double>(m.l2.queue) +", "room(0.25 * static_cast<double>(m.l2.queue) +",
+             "ReuseModel.*"),
+    _by_test("reuse_distance/memory.cpp", "header_bytes_ = static_cast<double>(", "header_bytes_ = 4 * static_cast<double>(", "ReuseMemory.*"),
     Mutant("energy", "analysis/models/energy/clock_parts.h", "kJointNorm = 4;", "kJointNorm = 0.5;"),
     Mutant("energy", "analysis/models/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
            "scaled[i] = joules[i] * 2.5 * clock * time;"),
@@ -113,6 +147,10 @@ MUTANTS = (
     Mutant("energy", "analysis/models/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 2 * leaves + 1;"),
     Mutant("energy", "analysis/models/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 4 * std::log2(leaves) + 1;"),
     Mutant("energy", "analysis/models/energy/blocks.cpp", '["requested_bytes"][i]) / 4;', '["requested_bytes"][i]) / 2;'),
+    Mutant("energy", "analysis/models/energy/blocks.cpp", "each < tiles / 2", "each < tiles / 1"),
+    _by_test("energy/pem.cpp", "2 * elements / (transfer * blocks) + tree", "1 * elements / (transfer * blocks) + tree", "Pem.*"),
+    _by_test("energy/pem.cpp", "(2 * elements / blocks + tree)", "(1 * elements / blocks + tree)", "Pem.*"),
+    _by_test("energy/power.cpp", "scaled[i] = joules[i] * v * v * time;", "scaled[i] = joules[i] * v * v * 2 * time;", "ScaledEnergy.*"),
     _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 0.08"),
     _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 1.6"),
     _roofline("kCoalescing = 0.5", "kCoalescing = 0.05"),
@@ -142,8 +180,14 @@ MUTANTS = (
            'starts_with("fp64")) return Arithmetic::kFp32', ("bound_double_chains",)),
     Mutant("roofline", "analysis/models/roofline/ceilings.cpp", "? Arithmetic::kFp16 : Arithmetic::kFp32",
            "? Arithmetic::kFp32 : Arithmetic::kFp32", ("bound_half_chains",)),
-    Mutant("roofline", "analysis/models/roofline/ceilings.cpp", "(done >= each ? own.fused : own.single)",
-           "(done >= each / 2 ? own.fused : own.single)", ("bound_sum_chains",)),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "ratio(lanes, kLanes * executed, 1)", "ratio(lanes, 2 * kLanes * executed, 1)"),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "std::ceil(threads / kLanes)", "std::ceil(threads / (2 * kLanes))"),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "kManyLines = 4,", "kManyLines = 40,", ("diagnosis_limit_scattered_chase",)),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "kTooMany = 2;", "kTooMany = 40;", ("diagnosis_limit_scattered_chase",)),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "kLine = 128,", "kLine = 16,", ("diagnosis_limit_scattered_chase",)),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "barrier / resident / 2 *", "barrier / resident / 20 *",
+           ("diagnosis_limit_waiting_warps",)),
+    Mutant("roofline", "analysis/models/roofline/ceilings.cpp", "c.l2 = kSector *", "c.l2 = 2 * kSector *", ("diagnosis_limit_l2_reads",)),
 )
 
 
@@ -157,19 +201,25 @@ def _copy(copy: Path) -> None:
             (copy / name).write_bytes(content)
 
 
-def _build(copy: Path) -> None:
-    command = ["cmake", "--preset", "release", "-DGPUSIM_TESTS=OFF", "-DGPUSIM_BENCHMARKS=OFF"]
+def _build(copy: Path, tests: bool) -> None:
+    command = ["cmake", "--preset", "release", f"-DGPUSIM_TESTS={'ON' if tests else 'OFF'}", "-DGPUSIM_BENCHMARKS=OFF"]
     if shutil.which("ccache"):
         command += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_C_COMPILER_LAUNCHER=ccache"]
-    for step in (command, ["ninja", "-C", "build/release", "gpusim"]):
+    for step in (command, ["ninja", "-C", "build/release", "gpusim", *(["analysis_test"] if tests else [])]):
         done = subprocess.run(step, cwd=copy, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"mutants: {' '.join(step)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
 
 
+def misplaced() -> list[str]:
+    """What is to be changed must stand once in its file."""
+    counts = [(m, (SOURCE / m.file).read_text().count(m.right)) for m in MUTANTS]
+    return [f"'{m.right}' stands {n} times in {m.file}, not once" for m, n in counts if n != 1]
+
+
 def _breaches(copy: Path, cases: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     """Exit code, and breaches by model."""
-    suite = "full" if cases else "quick"
+    suite = "papers" if cases else "quick"
     work = copy / f"build/{suite}"
     outcome_file = work / "outcome.json"
     outcome_file.unlink(missing_ok=True)
@@ -190,6 +240,15 @@ def _breaches(copy: Path, cases: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     return done.returncode, count
 
 
+def _failures(copy: Path, tests: str) -> int:
+    """Unit tests that fail."""
+    done = subprocess.run([copy / "build/release/bin/analysis_test", f"--gtest_filter={tests}"], capture_output=True, text=True)
+    ran = re.search(r"Running (\d+) tests?", done.stdout)
+    if not ran or ran[1] == "0":
+        sys.exit(f"mutants: there are no unit tests {tests}:\n{done.stderr[-3000:]}")
+    return 0 if done.returncode == 0 else max(1, done.stdout.count("[  FAILED  ] ") // 2)
+
+
 def _show(name: str, code: int, count: dict[str, int], good: bool) -> None:
     found = ", ".join(f"{model} {n}" for model, n in sorted(count.items())) or "none"
     print(f"{'as it should be' if good else 'NOT NOTICED':<16} exit {code}, breaches: {found:<44} {name}", flush=True)
@@ -204,30 +263,39 @@ def main() -> int:
     chosen = [m for m in MUTANTS if arguments.only in (None, m.model) and (arguments.match in m.wrong or arguments.match in m.file)]
     if not chosen:
         sys.exit("mutants: --only and --match leave none")
+    if wrong := misplaced():
+        sys.exit("mutants: " + "; ".join(wrong))
     copy = arguments.folder.resolve()
     _copy(copy)
-    _build(copy)
+    tests = any(m.tests for m in chosen)
+    _build(copy, tests)
     # Recordings are simulated by the program as it is.
-    for suite in ("quick", "full"):
+    for suite in ("quick", "papers"):
         shutil.rmtree(copy / "build" / suite, ignore_errors=True)
     failed = False
-    full = tuple(sorted({case for m in chosen for case in m.cases}))
-    for cases in ((), full):
-        if all(bool(m.cases) != bool(cases) for m in chosen):
+    named = tuple(sorted({case for m in chosen for case in m.cases}))
+    for cases in ((), named):
+        if all(m.tests or bool(m.cases) != bool(cases) for m in chosen):
             continue
         code, count = _breaches(copy, cases)
         failed = failed or code != 0
-        _show(f"nothing changed, {'cases of the full suite' if cases else 'quick suite'}", code, count, code == 0)
+        _show(f"nothing changed, {'named cases' if cases else 'quick suite'}", code, count, code == 0)
+    for unit_tests in sorted({m.tests for m in chosen if m.tests}):
+        failures = _failures(copy, unit_tests)
+        failed = failed or failures > 0
+        _show(f"nothing changed, unit tests {unit_tests}", failures, {unit_tests: failures} if failures else {}, failures == 0)
     for mutant in chosen:
         file = copy / mutant.file
         text = file.read_text()
-        if text.count(mutant.right) != 1:
-            sys.exit(f"mutants: '{mutant.right}' stands {text.count(mutant.right)} times in {mutant.file}, not once")
         file.write_text(text.replace(mutant.right, mutant.wrong))
-        _build(copy)
+        _build(copy, tests)
         file.write_text(text)
-        code, count = _breaches(copy, mutant.cases)
-        good = code == 1 and mutant.model in count
+        if mutant.tests:
+            failures = _failures(copy, mutant.tests)
+            code, count, good = failures, {f"unit tests {mutant.tests}": failures} if failures else {}, failures > 0
+        else:
+            code, count = _breaches(copy, mutant.cases)
+            good = code == 1 and mutant.model in count
         failed = failed or not good
         _show(f"{mutant.file}: {mutant.wrong}", code, count, good)
     return 1 if failed else 0

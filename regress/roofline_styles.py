@@ -4,7 +4,7 @@
     regress/roofline_styles.py GPUSIM [--only styles] [--work FOLDER] [--plots FOLDER]
 
 styles      every application in two programming styles on 2 to 80 SMs, kernel by kernel and as a whole
-figures     figures 1, 3, 5 and 6 of the source text from the same runs: strong scaling, active lanes, occupancy, kernels of LU;
+figures     figures 1, 3, 5 and 6 of the source text from the same runs: strong scaling, active lanes, occupancy, kernels of LU with one equation and five;
             and the intensities of both styles at each level of memory
 classes     the largest problems that run in minutes: which data no longer fits L2, and what is lost from 2 to 80 SMs
 directions  the same solver along x, y and z: a strided direction against its transposed form
@@ -32,6 +32,7 @@ APPLICATIONS = [  # name, styles, parameters
     ("lu", ("thread", "warp"), {"NX": 33, "NY": 33, "NZ": 33}),
     ("sp", ("thread", "block"), {"N": 36}),
     ("bt", ("thread", "warp"), {"N": 24})]
+FIVE_EQUATIONS = ("lu5", ("thread", "warp"), {"NX": 24, "NY": 24, "NZ": 24})  # of figures besides
 DIRECTIONS = [  # the launches along x, y and z, and the operations of each by the application's count
     ("sp", "thread", (0, 1, 2), {"N": 36}, 17 * 36**3), ("sp", "block", (0, 1, 2), {"N": 36}, 17 * 36**3),
     ("ft", "block", (1, 2, 3), {"NX": 32, "NY": 32, "NZ": 32}, 5 * 5 * 32**3)]
@@ -41,7 +42,10 @@ CLASSES = [  # program, style, parameters, class
     ("bt", "warp", {"N": 48}, "between W and A"), ("sp", "thread", {"N": 64}, "A"), ("sp", "thread", {"N": 102}, "B")]
 CLASS_SMS = ENDS
 OCCUPANCY = [("bt", "warp", {"N": 12}), ("bt", "warp", {"N": 24}), ("lu", "thread", {"NX": 33, "NY": 33, "NZ": 33}),
-             ("lu", "thread", {"NX": 64, "NY": 64, "NZ": 64})]  # classes S, W; W, A
+             ("lu", "thread", {"NX": 64, "NY": 64, "NZ": 64}),
+             ("lu5", "thread", {"NX": 24, "NY": 24, "NZ": 24}),
+             ("lu5", "thread", {"NX": 33, "NY": 33, "NZ": 33})]  # classes S, W; W, A; below W, W
+STARTS = ("cg_start", "ft_roots", "lu5_start")  # what makes data, no part of the application
 CG_WEAK = {2: 1400, 8: 5600, 20: 14000, 40: 28000, 80: 56000}  # rows: 700 for each SM
 MG_WEAK = {2: 32, 16: 64, 32: 80, 54: 96}                      # about 16000 cells for each SM
 TUNED = [("lu", "thread", "tiles", {"NX": 33, "NY": 33, "NZ": 33}), ("sp", "block", "lines", {"N": 36}),
@@ -74,7 +78,7 @@ class Study:
 
     def npb(self, name, style, params, sms):
         ptx, launch = WORKLOADS / "npb" / f"{name}.ptx", WORKLOADS / "npb" / f"{name}_{style}.toml"
-        if not (name, style) in ((a, s) for a, styles, _ in APPLICATIONS for s in styles):
+        if not (name, style) in ((a, s) for a, styles, _ in (*APPLICATIONS, FIVE_EQUATIONS) for s in styles):
             ptx = launch.with_suffix(".ptx")
         if name == "cg":
             launch, params = self.cg_matrix(launch, params["ROWS"], params.get("PAIRS"))
@@ -192,7 +196,7 @@ def styles(study):
         for t in found:
             style = t["program"].rpartition("_")[2]
             kernel = "application" if t["kernel"] == "all kernels" else t["kernel"].removesuffix(f"_{style}")
-            if kernel == "application" or not t["kernel"].startswith(("cg_start", "ft_roots")):
+            if kernel == "application" or not t["kernel"].startswith(STARTS):
                 kernels.setdefault(kernel, []).append((style, t))
             if kernel != "application":
                 low, high = t["points"][0], t["points"][-1]
@@ -253,7 +257,7 @@ def curves(lines, key):
 def figures(study):
     ceilings = study.ceilings(SMS)
     scaling, lanes, levels = [], [], []
-    for name, both_styles, params in APPLICATIONS:
+    for name, both_styles, params in (*APPLICATIONS, FIVE_EQUATIONS):
         for style in both_styles:
             found = study.analyze(ceilings + [study.npb(name, style, params, n) for n in SMS])
             whole = application(found)
@@ -279,7 +283,7 @@ def figures(study):
         for t in study.analyze(ceilings + files):
             if t["application"]:
                 held.append((label, [(p["sms"], 100 * p["occupancy"] * p["balance"]) for p in t["points"]]))
-            if name == "lu" and t["kernel"] != "all kernels":
+            if name.startswith("lu") and t["kernel"] != "all kernels" and not t["kernel"].startswith(STARTS):
                 kernels.append((f"{t['kernel']} {next(iter(params.values()))}", t["points"]))
     print("\nFigure 5, resident warps of what all SMs hold, %\n\n| program, size |" + "".join(f" {n} SMs |" for n in SMS) + "\n|---"
           + "|---" * len(SMS) + "|")

@@ -74,6 +74,10 @@ TEST(AdvisedChange, CoalescedAccessesTakeTheFewestTransactions) {
   Code newer = scattered();
   coalesce(70, 8, newer, c);
   EXPECT_DOUBLE_EQ(newer.counts[at[0]].transactions, 1);
+  Code few = scattered();  // of whose lanes hardly any asks: a sector is moved anyway
+  few.counts[at[0]].requested = 8;
+  coalesce(70, 8, few, c);
+  EXPECT_DOUBLE_EQ(few.counts[at[0]].transferred, 32 * few.counts[at[0]].executed);
 }
 
 TEST(AdvisedChange, CachesServeWhatIsStillAskedFor) {

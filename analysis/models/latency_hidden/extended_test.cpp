@@ -143,6 +143,15 @@ TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
   EXPECT_NEAR(cycles(0, 50), 3200 + 3 * 800, 10);
   // Where memory is the limit, blocks end as their data come, on all SMs alike.
   EXPECT_LT(cycles(2000, 50), 1.5 * cycles(2000, 40));
+  // SMs differ by 2 % of a round, 64 cycles: blocks that begin farther apart end in the order in which they
+  // have begun.
+  const auto apart = [](double interval) {
+    Parameters p = test::plain_machine();
+    p.block_interval = interval;
+    return estimate(test::workload({segment(100, 100, 0, Wait::kEnd)}, 50, 8, 4), p).cycles - 1000;
+  };
+  EXPECT_NEAR(apart(50 / 40.0), 3200 + 3 * 800, 60);
+  EXPECT_NEAR(apart(80 / 40.0), 3200 + 800, 90);
 }
 
 TEST(Extended, ALongerWarpGoesRoundLoopsMoreOften) {

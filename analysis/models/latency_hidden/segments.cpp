@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/models/latency_hidden/own_reuse.h"
 #include "analysis/models/latency_hidden/path.h"
+#include "analysis/models/latency_hidden/servers.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -25,19 +25,14 @@ class Builder : public PathVisitor {
         results_(code.image.num_rows + code.image.num_predicates),
         in_step_{static_cast<double>(std::max(1U, code.shape.warps_per_block)), 0, 0,
                  std::vector<double>(parameters.units.size(), 0)},
-        unit_free_(parameters.units.size(), 0) {
-    if (p_.cache_sector > 0) {
-      reuse_ = own_reuse(code, p_.cache_sector);
-      if (reuse_.transactions > 0) hits_ = hits_of(reuse_, levels);
-      set_own_hits();
-      set_cold();
-    }
+        unit_free_(parameters.units.size(), 0),
+        servers_(code, parameters, levels) {
     begin(0, 1);
   }
 
   void operation(uint32_t pc, double probability) override {
     const MicroOp& op = code_.image.ops[pc];
-    served_ = served(op, pc);
+    served_ = servers_.next(op, pc);
     if (op.kind == OpKind::kBarrier) {
       add(pc, probability);
       issue(op, pc, probability);
@@ -98,11 +93,6 @@ class Builder : public PathVisitor {
   struct Ready {
     double alone = 0, in_step = 0;
   };
-  /// Hits of what the warp has loaded before, and of the rest: in the SM's cache, and in the second level of
-  /// what the first lacks.
-  struct Hits {
-    double own = 0, others = 0, own_second = 0, others_second = 0;
-  };
   struct Round {
     bool grows = true;  ///< a longer warp goes round it more often
     double rounds = 1;
@@ -110,93 +100,6 @@ class Builder : public PathVisitor {
     size_t segment = 0;  ///< segments begun until then
     Segment sums;        ///< of the last one until then
   };
-
-  /// The run's hits are of sectors that the warp has had first of all; the others' are what is left.
-  static Hits hits_of(const OwnReuse& reuse, const LoadLevels& levels) {
-    const double left = reuse.transactions - reuse.reused - reuse.riding;
-    const auto split = [](double hits, double own, double others, double& of_own, double& of_others) {
-      of_own = own > 0 ? std::min(1.0, hits / own) : 1;
-      of_others = others > 0 ? std::clamp((hits - own) / others, 0.0, 1.0) : of_own;
-    };
-    Hits h;
-    split(levels.l1_share * reuse.transactions, reuse.reused, left, h.own, h.others);
-    split(levels.l2_share * reuse.transactions, (1 - h.own) * reuse.reused, (1 - h.others) * left,
-          h.own_second, h.others_second);
-    return h;
-  }
-
-  /// What a warp has just loaded is most likely still there: hits are of the nearest loads first.
-  void set_own_hits() {
-    double left = hits_.own * reuse_.reused;
-    for (const auto& [since, transactions] : reuse_.reused_since) {
-      own_hits_[since] = transactions > 0 ? std::min(1.0, left / transactions) : hits_.own;
-      left = std::max(0.0, left - transactions);
-    }
-  }
-
-  /// What memory read is what the stages' loads are the first to ask for, one stage after the other.
-  void set_cold() {
-    double left = levels_.of_memory;
-    for (const double distinct : reuse_.distinct) {
-      cold_.push_back(distinct > 0 ? std::min(1.0, left / distinct) : 1);
-      left = std::max(0.0, left - distinct);
-    }
-    // What else the L2 lacked is of loads that go where data say.
-    double others = levels_.beyond_l2;
-    for (const double distinct : reuse_.distinct) others -= distinct;
-    if (reuse_.by_data > 0) cold_by_data_ = std::clamp(others / reuse_.by_data, 0.0, 1.0);
-    double fresh = 0, warm = 0;
-    for (const OwnReuse::Visit& v : reuse_.visits) {
-      fresh += v.fresh;
-      warm += v.fresh - cold_[v.stage] * v.first;
-    }
-    if (warm > 0) warm_hits_ = std::min(1.0, hits_.others * fresh / warm);
-  }
-
-  /// Which levels all transactions of one execution are likely to be served by. On the path in its order.
-  Served served(const MicroOp& op, uint32_t pc) {
-    if (!is_long(op) || op.kind == OpKind::kStore) return {};
-    double n = std::max(1.0, transactions_of(code_.counts[pc]));
-    const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
-    const auto all = [&n](double hits, double behind) {
-      return Served{std::pow(hits, n), std::pow(std::min(1.0, hits + (1 - hits) * behind), n), hits};
-    };
-    if (p_.cache_sector <= 0) return all(levels_.l1_share, second);
-    if (op.kind == OpKind::kAtomic || op.memory.bypasses_l1) return all(0, second);
-    if (!goes_through_cache(op) || visited_ >= reuse_.visits.size()) return all(levels_.l1_share, second);
-    const OwnReuse::Visit& visit = reuse_.visits[visited_++];
-    if (visit.alike) n = 1;
-    const auto near = own_hits_.find(visit.since);
-    const double own_hits = near == own_hits_.end() ? hits_.own : near->second;
-    const auto mixed = [&](double own, double others) {
-      return (1 - visit.fresh) * own + visit.fresh * others;
-    };
-    if (!visit.computed) {  // lanes go where their data say, each by itself
-      const double hits = mixed(own_hits, hits_.others);
-      // What lanes that go apart find in a cache is what others, or the warp itself, had brought there: all
-      // of a load's transactions miss while it is new, and hit later.
-      const OpCounts& c = code_.counts[pc];
-      const double known = c.transferred > 2 * c.requested ? 1 - cold_by_data_ : 0;
-      const double behind = std::max(
-          known - hits, mixed((1 - own_hits) * hits_.own_second, (1 - hits_.others) * hits_.others_second));
-      Served each = all(hits, hits < 1 ? behind / (1 - hits) : 0);
-      const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
-      // ... or side by side: nothing tells.
-      each.all_l1 = (each.all_l1 + mixed(own.all_l1, others.all_l1)) / 2;
-      each.none_memory = (each.none_memory + std::max(known, mixed(own.none_memory, others.none_memory))) / 2;
-      return each;
-    }
-    const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
-    // Of warps that share data and have begun together one is the first to come to them, and waits for them
-    // longest; those behind it find them in a cache and catch up, but pass it only to be the first
-    // themselves.
-    const double cold = visit.fresh > 0 ? cold_[visit.stage] * visit.first / visit.fresh : 0;
-    const Served leader{(1 - cold) * std::pow(warm_hits_, n), 1 - cold, others.hits};
-    const auto of = [&](double Served::*m) {
-      return mixed(own.*m, levels_.first_round * leader.*m + (1 - levels_.first_round) * others.*m);
-    };
-    return {of(&Served::all_l1), of(&Served::none_memory), of(&Served::hits)};
-  }
 
   void begin(uint32_t pc, double probability) {
     Segment s;
@@ -272,10 +175,6 @@ class Builder : public PathVisitor {
   double conflicts_of(const MicroOp& op, const OpCounts& c) const {
     if (!is_shared(op) || c.executed <= 0) return 0;
     return std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
-  }
-
-  static double transactions_of(const OpCounts& c) {
-    return c.executed > 0 ? c.transactions / c.executed : 1;
   }
 
   double busy_of(const MicroOp& op, const OpCounts& c) const {
@@ -510,14 +409,8 @@ class Builder : public PathVisitor {
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
-  OwnReuse reuse_;
-  Hits hits_;
-  std::map<uint64_t, double> own_hits_;  ///< of what the warp has loaded so many loads before
-  std::vector<double> cold_;  ///< of each stage: share of the data new to a warp that no cache has either
-  double cold_by_data_ = 1;   ///< the same of loads whose addresses come of data
-  double warm_hits_ = 0;      ///< of the rest, what the SM's cache has
-  size_t visited_ = 0;        ///< loads that go through the SM's cache
-  Served served_;             ///< of the operation
+  Servers servers_;
+  Served served_;  ///< of the operation
   uint32_t stage_ = 0;
   Turns turns_;
   double turned_ = 0;       ///< of that, what the segment has

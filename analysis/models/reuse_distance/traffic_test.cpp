@@ -71,6 +71,10 @@ TEST(RowWindow, RowsOfOneBankTakeTheTimeOfItsCycle) {
   // activations.
   EXPECT_NEAR(one.last / (1000 * 35 * 1.62), 1, 0.1);
   EXPECT_NEAR(many.last / (1000 * 8 * 1.62), 1, 0.1);
+  // Four activations in the time in which there may be no more.
+  Channel fewer(c1060({"dram.refi=0ns", "dram.faw=80ns"}));
+  for (uint64_t i = 0; i < 1000; ++i) fewer.ask(static_cast<uint32_t>(i % 8), i / 8, 0);
+  EXPECT_NEAR(fewer.last / (1000 * 20 * 1.296), 1, 0.1);
 }
 
 TEST(RowWindow, WritesWaitUntilThereAreMany) {

@@ -325,4 +325,27 @@ std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
   return all;
 }
 
+std::vector<Prediction> changes(const Trajectory& trajectory) {
+  const RooflinePoint &first = trajectory.points.front(), &last = trajectory.points.back();
+  std::vector<Prediction> out;
+  const auto add = [&](const char* quantity, const char* unit, double low, double high) {
+    Prediction& p = out.emplace_back();
+    p.kernel = trajectory.kernel;
+    p.quantity = quantity;
+    p.unit = unit;
+    p.predicted = low;
+    p.simulated = high;
+  };
+  const auto per_byte = [&](const char* quantity, double RooflinePoint::*bytes) {
+    if (first.flops > 0 && first.*bytes > 0 && last.*bytes > 0)
+      add(quantity, "FLOP/B", first.flops / first.*bytes, last.flops / last.*bytes);
+  };
+  per_byte("intensity", &RooflinePoint::dram_bytes);
+  per_byte("intensity of L2", &RooflinePoint::l2_bytes);
+  if (last.occupancy * last.balance > 0)
+    add("resident warps", "of what all SMs hold", first.occupancy * first.balance,
+        last.occupancy * last.balance);
+  return out;
+}
+
 }  // namespace gpusim::analysis

@@ -130,6 +130,11 @@ void require_together(std::span<const Recording> recordings);
 [[nodiscard]] std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low,
                                             const Ceiling& high);
 
+/// Intensities and resident warps with the fewest SMs, which would stay so if nothing were lost, as what the
+/// model predicts, beside those with the most: the error says how many times less they are. Without what has
+/// no bytes or operations.
+[[nodiscard]] std::vector<Prediction> changes(const Trajectory& trajectory);
+
 /// The model `roofline` (analysis/models/model.h). Options: flops=NUMBER, scaling=strong|weak,
 /// by=kernel|launch, plot=FILE.svg, levels=dram|all, expect=DEFECT,...|none (then it predicts the number of
 /// wrong and missing findings, none).

@@ -367,6 +367,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     report.text += trajectory_text(t, roofs, findings);
     details += (details.empty() ? "" : ", ") + trajectory_json(t, roofs, findings);
     if (t.points.back().flops > 0) report.predictions.push_back(bound(t, high));
+    for (Prediction& change : changes(t)) report.predictions.push_back(std::move(change));
     if (expected) report.predictions.push_back(wrong_findings(t, findings, *expected));
   }
   report.json = fmt::format("{{\"trajectories\": [{}]}}", details);

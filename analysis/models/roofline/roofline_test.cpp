@@ -151,6 +151,26 @@ RooflinePoint held_by(const char* name) {
   return p;
 }
 
+TEST(Roofline, SaysWhatIsLostFromTheFewestToTheMostSms) {
+  Trajectory t = clean();
+  RooflinePoint& high = t.points[1];
+  high.dram_bytes *= 2;
+  t.points[0].l2_bytes = 1e6, high.l2_bytes = 4e6;
+  high.occupancy = 0.45, high.balance = 0.25;
+  const auto is = [](const char* quantity, double first, double last) {
+    return AllOf(testing::Field(&Prediction::kernel, "kernel"),
+                 testing::Field(&Prediction::quantity, quantity),
+                 testing::Field(&Prediction::predicted, testing::DoubleEq(first)),
+                 testing::Field(&Prediction::simulated, testing::DoubleEq(last)));
+  };
+  EXPECT_THAT(changes(t), testing::ElementsAre(is("intensity", 4, 2), is("intensity of L2", 4, 1),
+                                               is("resident warps", 0.9, 0.45 * 0.25)));
+  high.dram_bytes = 0;  // all of it was in L2: no intensity
+  high.l2_bytes = 0;
+  high.balance = 0;
+  EXPECT_THAT(changes(t), testing::IsEmpty());
+}
+
 TEST(Roofline, FarBelowTheRoofEveryLimiterIsAFinding) {
   const std::pair<const char*, Defect> all[] = {{"launch", Defect::kLaunch},
                                                 {"network", Defect::kL2Bandwidth},
