@@ -114,6 +114,12 @@ def check_results(gpusim: Gpusim) -> None:
     other = compare(gpusim, one, record(gpusim, "reduction", "tesla_c1060", "other.h5", "--seed", "1"))
     require_equal("results", other["results"], "different")
     require(bool(other["different_buffers"]), "no buffer is named")
+    text = gpusim.run("compare", one, gpusim.scratch / "other.h5").require_code(0).out
+    require(f"--dump {other['different_buffers'][0]}=a.npy" in text, "nothing says how to learn by how much they differ")
+    require(" bytes in a" not in text, text)
+    longer = record(gpusim, "reduction", "tesla_c1060", "longer.h5", "--param", "N=70000")
+    text = gpusim.run("compare", one, longer).require_code(0).out
+    require(" bytes in a, " in text, text)
     alone = compare(gpusim, one, record(gpusim, "transpose_naive", "tesla_c1060", "alone.h5"))
     require_equal("kernels", alone["kernels"], [])
     require(len(alone["only_a"]) > 0 and len(alone["only_b"]) > 0, "kernels without a partner are not named")

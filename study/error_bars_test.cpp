@@ -22,9 +22,9 @@ TEST(ErrorBars, AreWiderThanTheErrorsIfTheseAreFew) {
     std::vector<LeftOut> drawn(count, {1, 0});
     return ErrorBars(drawn).half(0);
   };
-  EXPECT_NEAR(width(1000), 1.69, 0.02);
-  EXPECT_NEAR(width(13), 2.24, 0.01) << "1.645 times the root of 13 / 7.04, a tenth of chi squared's";
-  EXPECT_NEAR(width(5), 2.90, 0.01);
+  EXPECT_NEAR(width(1000), 1.72, 0.02);
+  EXPECT_NEAR(width(13), 2.72, 0.01) << "1.645 times the root of 13 / 4.77, a fiftieth of chi squared's";
+  EXPECT_NEAR(width(5), 4.24, 0.01);
   EXPECT_GT(ErrorBars({}).half(1), 10) << "nothing is known";
 }
 

@@ -173,6 +173,21 @@ void add_change(std::vector<Change>& changes, Change change) {
   if (!change.sets.empty()) changes.push_back(std::move(change));
 }
 
+/// Operations of each pipe: "pipes.lsu" -> keys of their cycles.
+std::map<std::string, std::vector<std::string>> pipes_of(const std::map<std::string, std::string>& values) {
+  std::map<std::string, std::vector<std::string>> pipes;
+  for (const auto& [key, value] : values)
+    if (key.starts_with("pipes.")) {
+      const std::string section = key.substr(0, key.rfind('.'));
+      if (key != section + ".per_scheduler") pipes[section].push_back(key);
+    }
+  return pipes;
+}
+
+std::string pipe_change(std::string_view section) {
+  return fmt::format("cycles of the {} pipe", section.substr(section.find('.') + 1));
+}
+
 const char* effect(double factor) { return factor > 1 ? "x 2" : "/ 2"; }
 
 /// Takes the alternative where the machine cannot have the change itself.
@@ -233,17 +248,8 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
   const std::map<std::string, std::string> values = values_of(machine);
   std::vector<Change> changes;
   // Each pipe: all operations of it take half as long.
-  std::map<std::string, std::vector<std::string>> pipes;
-  for (const auto& [key, value] : values)
-    if (key.starts_with("pipes.")) {
-      const std::string section = key.substr(0, key.rfind('.'));
-      if (key != section + ".per_scheduler") pipes[section].push_back(key);
-    }
-  for (const auto& [section, keys] : pipes) {
-    add_change(changes, {fmt::format("cycles of the {} pipe", section.substr(6)),
-                         effect(kHalf),
-                         sets_of(values, kHalf, keys),
-                         {}});
+  for (const auto& [section, keys] : pipes_of(values)) {
+    add_change(changes, {pipe_change(section), effect(kHalf), sets_of(values, kHalf, keys), {}});
     // No operation takes less than a cycle. A pipe that all schedulers share can be there for each of them.
     const bool quick = std::ranges::any_of(keys, [&](const auto& key) { return values.at(key) == "1"; });
     const bool shared = !values.contains(section + ".per_scheduler");
@@ -265,9 +271,27 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
   return changes;
 }
 
+std::vector<Shortest> shortest_of(const core::MachineConfig& machine) {
+  const std::map<std::string, std::string> values = values_of(machine);
+  std::vector<Shortest> shortest;
+  const auto is_one = [&](const std::string& key) {
+    const auto at = values.find(key);
+    return at != values.end() && at->second == "1";
+  };
+  for (const auto& [section, keys] : pipes_of(values))
+    if (std::ranges::any_of(keys, is_one))
+      shortest.push_back({pipe_change(section), std::ranges::all_of(keys, is_one)});
+  for (const Resource& r : resources())
+    if (r.factor < 1 && r.least == 0 && is_one(std::string(r.keys.front())) &&
+        sets_of(values, r.factor, texts(r.keys)).empty())
+      shortest.push_back({std::string(r.name), true});
+  return shortest;
+}
+
 Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional<uint64_t> recorded,
             const OnProved& on_proved, const std::function<bool()>& stop) {
   Proof proof;
+  proof.shortest = shortest_of(run.machine);
   std::vector<Change> changes = changes_of(run.machine);
   const std::string text = core::show_machine(run.machine, false);
   for (Change& change : changes) choose_possible(change, text, run.machine.gpu.name);
@@ -344,6 +368,32 @@ std::string gains_text(const Proof& proof) {
   return out;
 }
 
+/// What half a time would relieve, by the name of a limiter.
+std::string halved_of_limiter(std::string_view named) {
+  constexpr std::string_view kPipe = "pipe_";
+  if (named == "issue") return "cycles between issue slots";
+  if (named == "lsu") return "cycles of a transaction in the coalescer";
+  return named.starts_with(kPipe) ? pipe_change(fmt::format("pipes.{}", named.substr(kPipe.size())))
+                                  : std::string();
+}
+
+/// What the table leaves out, for no time is shorter than a cycle.
+std::string shortest_text(const Proof& proof) {
+  std::vector<std::string_view> names;
+  for (const Shortest& s : proof.shortest)
+    if (s.all) names.push_back(s.name);
+  std::string out;
+  if (!names.empty()) out += fmt::format("  one cycle already, so not halved: {}\n", fmt::join(names, ", "));
+  const std::string wanted = halved_of_limiter(proof.named);
+  const auto at = std::ranges::find(proof.shortest, wanted, &Shortest::name);
+  if (wanted.empty() || at == proof.shortest.end()) return out;
+  return out + fmt::format(
+                   "  what the counters name as the limiter {}: {}; a program that needs fewer of them "
+                   "relieves it\n",
+                   at->all ? "has no row" : "is halved in part only",
+                   at->all ? wanted + " are one each" : wanted + " are one for some operations");
+}
+
 std::string repeat_text(const Change& change) {
   return fmt::format("  repeat it: --set {}\n", fmt::join(change.sets, " --set "));
 }
@@ -379,7 +429,7 @@ std::string proof_text(const Proof& proof) {
   if (proof.cycles == 0) return "interrupted before the unchanged run had ended: nothing is proved\n";
   std::string out =
       fmt::format("what would have helped: {} cycles, and with one thing changed\n", proof.cycles) +
-      gains_text(proof);
+      gains_text(proof) + shortest_text(proof);
   if (proof.missing > 0)
     out += fmt::format("interrupted: {} changes were not simulated; what follows is about the others\n",
                        proof.missing);
@@ -405,8 +455,12 @@ std::string proof_text(const Proof& proof) {
 
 std::string proof_json(const Proof& proof) {
   std::string out =
-      fmt::format("{{\"cycles\": {}, \"named\": {}, \"not_simulated\": {}, \"changes\": [", proof.cycles,
-                  proof.named.empty() ? "null" : core::json_quoted(proof.named), proof.missing);
+      fmt::format("{{\"cycles\": {}, \"named\": {}, \"not_simulated\": {}, \"one_cycle_already\": [",
+                  proof.cycles, proof.named.empty() ? "null" : core::json_quoted(proof.named), proof.missing);
+  for (size_t i = 0; i < proof.shortest.size(); ++i)
+    out += fmt::format("{}{{\"name\": {}, \"all\": {}}}", i == 0 ? "" : ", ",
+                       core::json_quoted(proof.shortest[i].name), proof.shortest[i].all);
+  out += "], \"changes\": [";
   for (size_t i = 0; i < proof.gains.size(); ++i) {
     const Gain& g = proof.gains[i];
     out += fmt::format("{}{{\"name\": {}, \"effect\": \"{}\", \"set\": [", i == 0 ? "" : ", ",

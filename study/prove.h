@@ -24,6 +24,14 @@ struct Change {
 /// All that can be changed on this machine; what it does not have, or has at its limit, is left out.
 [[nodiscard]] std::vector<Change> changes_of(const core::MachineConfig& machine);
 
+/// Times that this machine could have half of, but for being one cycle already: "cycles between issue slots",
+/// "cycles of the lsu pipe" (if that is so of one of its operations).
+struct Shortest {
+  std::string name;
+  bool all = true;  ///< or only some operations of a pipe
+};
+[[nodiscard]] std::vector<Shortest> shortest_of(const core::MachineConfig& machine);
+
 /// The value of a configuration key times `factor`, in its own unit; the text itself if there is nothing to
 /// scale ("lrr", 0) or an integer cannot be smaller.
 [[nodiscard]] std::string scaled(std::string_view text, double factor);
@@ -40,7 +48,8 @@ struct Proof {
   std::vector<Gain> gains;  ///< fewest cycles first; refused ones last
   std::string named;        ///< the limiter that counters alone name; empty: not known
   std::string named_text;   ///< the same with its place, of the kernel that it costs most; may be empty
-  size_t missing = 0;       ///< changes that were not simulated: the proof was stopped
+  std::vector<Shortest> shortest;  ///< what no change halves
+  size_t missing = 0;              ///< changes that were not simulated: the proof was stopped
 };
 /// A gain that is worth a name.
 inline constexpr double kHelps = 0.05;

@@ -64,6 +64,20 @@ TEST(Changes, AreThoseThatTheMachineHas) {
     }
 }
 
+TEST(Shortest, IsWhatTakesOneCycleAlready) {
+  const auto v100 = shortest_of(core::load_machine("tesla_v100", {}, kMachines));
+  const auto all_of = [&](std::string_view name) {
+    const auto at = std::ranges::find(v100, name, &Shortest::name);
+    return at == v100.end() ? -1 : at->all ? 1 : 0;
+  };
+  EXPECT_EQ(all_of("cycles between issue slots"), 1);
+  EXPECT_EQ(all_of("cycles of a transaction in the coalescer"), 1);
+  EXPECT_EQ(all_of("cycles of the lsu pipe"), 0) << "a load of constants takes more than a load";
+  EXPECT_EQ(all_of("cycles of the fp32 pipe"), -1) << "it has a row";
+  const auto c1060 = shortest_of(core::load_machine("tesla_c1060", {}, kMachines));
+  EXPECT_FALSE(std::ranges::count(c1060, "cycles between issue slots", &Shortest::name) > 0) << "four";
+}
+
 comp::SimulationOptions vecadd(const char* machine) {
   comp::SimulationOptions o;
   o.machine = core::load_machine(machine, {}, kMachines);
@@ -99,11 +113,9 @@ Gain gain(const char* name, double factor, const char* refused = "") {
 }
 
 TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
-  Proof proof{1000,
-              {gain("SMs", 0.6), gain("DRAM clock", 0.8), gain("L1 size", 1, "no whole number")},
-              "dram",
-              "data bus of DRAM (80 % busy)",
-              0};
+  Proof proof{1000,   {gain("SMs", 0.6), gain("DRAM clock", 0.8), gain("L1 size", 1, "no whole number")},
+              "dram", "data bus of DRAM (80 % busy)",
+              {},     0};
   const std::string text = proof_text(proof);
   EXPECT_THAT(text, testing::HasSubstr("limited most by: DRAM clock\n  it drives the data buses"));
   EXPECT_THAT(text,
@@ -117,6 +129,25 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
   EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("many SMs"))) << "it tells nothing more";
   proof.gains = {gain("SMs", 0.6)};
   EXPECT_THAT(proof_text(proof), testing::HasSubstr("nothing helps alone"));
+}
+
+TEST(ProofText, SaysThatTheNamedLimiterTakesOneCycleAlready) {
+  Proof proof{1000, {gain("L1 size", 0.9)}, "lsu", "transactions of the load/store unit (88 % busy)", {}, 0};
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("already")));
+  proof.shortest = {{"cycles of a transaction in the coalescer", true}, {"cycles of the lsu pipe", false}};
+  EXPECT_THAT(
+      proof_text(proof),
+      testing::HasSubstr("  one cycle already, so not halved: cycles of a transaction in the coalescer\n"
+                         "  what the counters name as the limiter has no row: cycles of a transaction"));
+  proof.named = "pipe_lsu";
+  EXPECT_THAT(proof_text(proof),
+              testing::HasSubstr("the limiter is halved in part only: cycles of the lsu pipe"));
+  proof.named = "dram";
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("what the counters name")));
+  EXPECT_THAT(
+      proof_json(proof),
+      testing::HasSubstr("\"one_cycle_already\": [{\"name\": \"cycles of a transaction in the coalescer\", "
+                         "\"all\": true}, {"));
 }
 
 TEST(Prove, WhatAMachineCannotHaveHasItsReason) {

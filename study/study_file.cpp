@@ -464,7 +464,10 @@ Axis axis_from_option(const std::string& text) {
     std::vector<std::string> parts;
     for (size_t at = 0; at <= list.size();) {
       const size_t end = std::min(list.find(separator, at), list.size());
-      parts.emplace_back(list.substr(at, end - at));
+      std::string_view part = list.substr(at, end - at);  // "16K, 32K"
+      while (part.starts_with(' ')) part.remove_prefix(1);
+      while (part.ends_with(' ')) part.remove_suffix(1);
+      parts.emplace_back(part);
       at = end + 1;
     }
     return parts;

@@ -180,7 +180,12 @@ TEST(StudyFile, AxesFromOptions) {
   EXPECT_EQ(axis.name, "lsu_mshrs");
   EXPECT_EQ(axis.targets.size(), 2);
   EXPECT_THAT(axis.values[1].texts, ElementsAre("128", "128"));
+  const Axis with_blanks = axis_from_option("lsu.mshrs + l1.mshrs = 64, 128");
+  EXPECT_EQ(with_blanks.targets, axis.targets);
+  EXPECT_EQ(with_blanks.values.at(1).label, "128");
+  EXPECT_EQ(with_blanks.values.at(1).texts, axis.values.at(1).texts);
   EXPECT_THROW((void)axis_from_option("l1.size"), core::InputError);
+  EXPECT_THROW((void)axis_from_option("l1.size=1, ,2"), core::InputError);
   EXPECT_THROW((void)axis_from_option("l1.size=1,,2"), core::InputError);
   EXPECT_THROW((void)axis_from_option("l1.size=1,1"), core::InputError);
   EXPECT_THROW((void)axis_from_option("size=1"), core::InputError);

@@ -808,6 +808,9 @@ TEST_F(RulesTest, LanesThatAddToOneWordAreAddedUpFirst) {
     kernel_of(loads, barrier);
     const Facts f = facts();
     EXPECT_EQ(f.merges(f.operations() - 1), collected) << loads << " loads, barrier " << barrier;
+    kernel.per_pc.numbers["awaited_memory_dram"].back() = 1;
+    EXPECT_FALSE(facts().merges(f.operations() - 1)) << "what it returns is used";
+    kernel.per_pc.numbers["awaited_memory_dram"].back() = 0;
     const auto p = atomics(f);
     ASSERT_TRUE(p);
     EXPECT_THAT(p->what, HasSubstr("add up the 32 lanes of a warp first"));
@@ -832,6 +835,23 @@ TEST_F(RulesTest, ManyResultsTakeFewBlocks) {
   for (auto& [name, column] : kernel.per_pc.numbers)
     for (uint64_t& value : column) value = value * 80 / kWarps;
   EXPECT_FALSE(atomics(facts())) << "there are as few already";
+}
+
+/// An SM holds two of the largest blocks: where warps wait, half as many wait twice as long.
+TEST_F(RulesTest, ManyResultsTakeAsManyLargeBlocksAsHideTheWaits) {
+  unit("l2_atomics", "partition", 64, 0.6);
+  const std::map<std::string, uint64_t> counts = {
+      {"transactions", 8}, {"transferred_bytes", 8 * 32}, {"active_lanes", 32}, {"atomic_words", 8}};
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 80, {{"awaited_memory_dram", 1000}});
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd1], 1", 1, counts);
+  resources.threads = 32;  // a block a warp
+  const auto chosen = [&] {
+    const auto p = atomics(facts());
+    return p ? p->what : "";
+  };
+  EXPECT_THAT(chosen(), HasSubstr("2 blocks of 1024 threads for each of the 80 SMs, which do the work"));
+  resources.registers = 64;  // 1024 threads take all of an SM's
+  EXPECT_THAT(chosen(), HasSubstr("one large block for each of the 80 SMs, which does the work"));
 }
 
 /// Of words that do not fit a block's shared memory no block can keep its own.

@@ -166,8 +166,15 @@ double Facts::crowding_with_atomics() const { return analysis::crowding(kernel_,
 
 double Facts::crowding() const { return requests_without_atomics(kernel_, machine_).crowding; }
 
+bool Facts::awaited(uint64_t pc) const {
+  return count("awaited_memory_l1", pc) + count("awaited_memory_l2", pc) + count("awaited_memory_dram", pc) >
+         0;
+}
+
 bool Facts::merges(uint64_t pc) const {
   if (op_class(pc) != "atom_global" || origin(pc).of_data || executed(pc) <= 0) return false;
+  // What an atomic returns is the place of something in a list: no result that could be added up first.
+  if (awaited(pc)) return false;
   for (uint64_t later = pc + 1; later < operations(); ++later)
     if (executed(later) > 0 && (op_class(later) == "load_global" || op_class(later) == "barrier"))
       return false;

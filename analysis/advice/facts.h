@@ -44,9 +44,11 @@ class Facts {
   [[nodiscard]] double counter(std::string_view name) const;
   /// Where an access goes.
   [[nodiscard]] const AddressOrigin& origin(uint64_t pc) const { return origins_[pc]; }
-  /// Global atomics at places that threads decide, behind all loads and barriers, and all of them together
-  /// fewer than the accesses before, of which a loop or a barrier made results: a block adds them when it is
-  /// done.
+  /// Whether warps waited for what it returned.
+  [[nodiscard]] bool awaited(uint64_t pc) const;
+  /// Global atomics at places that threads decide, which nobody waits for, behind all loads and barriers, and
+  /// all of them together fewer than the accesses before, of which a loop or a barrier made results: a block
+  /// adds them when it is done.
   [[nodiscard]] bool merges(uint64_t pc) const;
 
   [[nodiscard]] double warps() const;            ///< of the launch

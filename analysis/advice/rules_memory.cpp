@@ -300,6 +300,51 @@ double sectors_of_results(const Facts& f) {
   return std::max({1.0, partitions_of_atomics(f), results, chosen});
 }
 
+/// Blocks that keep their results in shared memory and add them to global memory at their end.
+struct Collecting {
+  double blocks = 0;
+  double rounds = 1;    ///< so many times fewer warps are resident, each with so much more to do
+  double results = 0;   ///< sectors that a block adds
+  bool merges = false;  ///< they do so already
+};
+
+Work after_collecting(const Facts& f, Work after, const Collecting& c) {
+  const auto is_atomic = [&](uint64_t pc) { return f.op_class(pc) == "atom_global"; };
+  const double executed = f.sum("executed", is_atomic), words = f.sum("atomic_words", is_atomic);
+  const double sectors = f.sum("transferred_bytes", is_atomic) / kSector;
+  const double left = std::min(1.0, c.blocks * c.results / std::max(sectors, words));
+  const Traffic before = recorded_traffic(f);
+  Traffic traffic = before;
+  traffic.load_transactions -= f.sum("transactions", is_atomic) * (c.merges ? 1 - left : 1);
+  traffic.load_bytes -= f.sum("transferred_bytes", is_atomic) * (c.merges ? 1 - left : 1);
+  spread_over_partitions(f, after);  // it is the atomics that crowd
+  set_traffic(f, before, traffic, after);
+  const double rounds = after.rounds;
+  after.rounds *= c.rounds;
+  // A partition takes a step for each sector, and one more for each lane that finds its word taken. At its
+  // end a block adds its results, which lie side by side.
+  const double work = left * (after.units["l2_atomics"] + after.tail);
+  // Those of the last blocks, which end together, run beside nothing. As many blocks as now end as they do
+  // now.
+  const bool as_now = c.merges && c.blocks == f.blocks();
+  after.tail = as_now ? left * after.tail : c.merges ? work : work / rounds;
+  after.units["l2_atomics"] = work - after.tail;
+  if (c.merges) return after;
+  // A step for each lane whose bank another one uses as well: for random words some three of 32.
+  constexpr double kRandomSteps = 3;
+  const double instances = f.kernel().unit("shared") != nullptr
+                               ? static_cast<double>(f.kernel().unit("shared")->instances)
+                               : f.sms();
+  after.units["shared"] += executed * kRandomSteps * f.machine().shared.cycles_per_access / instances;
+  // Where warps wait for what an atomic returns, they wait for that of their block then, and for each other.
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (is_atomic(pc))
+      after.chain[pc] =
+          (f.awaited(pc) ? after.chain[pc] + f.executed(pc) / f.warps() * f.latency("barrier") : 0) +
+          executed / f.warps() * f.latency("atom_shared");
+  return after;
+}
+
 }  // namespace
 
 std::optional<Proposal> atomics(const Facts& f) {
@@ -345,54 +390,37 @@ std::optional<Proposal> atomics(const Facts& f) {
   p.what =
       "collect each block's results in shared memory with its atomics, and add them to global memory "
       "once, at the block's end";
-  // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
-  // together also add the same words at the same time.
+  // Where that is not much less than there is now, it takes fewer blocks: blocks that end together also add
+  // the same words at the same time.
   constexpr double kWorth = 0.5;
   const double now = std::max(sectors, words);
-  double blocks = f.blocks();
-  if (blocks * results > kWorth * now) {
-    if (f.sms() * results > kWorth * now) return std::nullopt;
-    blocks = f.sms();
-    if (merges) p.what = "add the blocks' results to global memory fewer times";
-    p.what += fmt::format(
-        ", with one large block for each of the {:.0f} SMs, which does the work of several of the present "
-        "ones "
-        "in a loop",
-        f.sms());
+  const auto worth = [&](double blocks) { return blocks * results <= kWorth * now; };
+  if (worth(f.blocks())) {
+    p.after = after_collecting(f, p.after, {f.blocks(), 1, results, merges});
+    return p;
   }
-  const double left = std::min(1.0, blocks * results / now);
-  const Traffic before = recorded_traffic(f);
-  Traffic after = before;
-  after.load_transactions -= f.sum("transactions", is_atomic) * (merges ? 1 - left : 1);
-  after.load_bytes -= f.sum("transferred_bytes", is_atomic) * (merges ? 1 - left : 1);
-  spread_over_partitions(f, p.after);  // it is the atomics that crowd
-  set_traffic(f, before, after, p.after);
-  // A partition takes a step for each sector, and one more for each lane that finds its word taken. At its
-  // end a block adds its results, which lie side by side.
-  const double work = left * (p.after.units["l2_atomics"] + p.after.tail);
-  // Those of the last blocks, which end together, run beside nothing. As many blocks as now end as they do
-  // now.
-  const bool as_now = merges && blocks == f.blocks();
-  p.after.tail = as_now ? left * p.after.tail : merges ? work : work / p.after.rounds;
-  p.after.units["l2_atomics"] = work - p.after.tail;
-  if (merges) return p;
-  // A step for each lane whose bank another one uses as well: for random words some three of 32.
-  constexpr double kRandomSteps = 3;
-  const double instances = f.kernel().unit("shared") != nullptr
-                               ? static_cast<double>(f.kernel().unit("shared")->instances)
-                               : f.sms();
-  p.after.units["shared"] += executed * kRandomSteps * f.machine().shared.cycles_per_access / instances;
-  // Where warps wait for what an atomic returns, they wait for that of their block then, and for each other.
-  const auto awaited = [&](uint64_t pc) {
-    return f.count("awaited_memory_l1", pc) + f.count("awaited_memory_l2", pc) +
-               f.count("awaited_memory_dram", pc) >
-           0;
-  };
-  for (uint64_t pc = 0; pc < f.operations(); ++pc)
-    if (is_atomic(pc))
-      p.after.chain[pc] =
-          (awaited(pc) ? p.after.chain[pc] + f.executed(pc) / f.warps() * f.latency("barrier") : 0) +
-          executed / f.warps() * f.latency("atom_shared");
+  if (merges) p.what = "add the blocks' results to global memory fewer times";
+  LaunchResources large = f.resources();
+  large.threads = f.machine().sm.max_threads_per_block;
+  large.shared_bytes = static_cast<uint64_t>(shared_bytes);
+  const double most = std::max(1.0, f.blocks_per_sm(large)), threads = static_cast<double>(large.threads);
+  // More of them on an SM are more warps, which hide more, and more results.
+  double each = 0, least = HUGE_VAL;
+  Work best;
+  for (double n = 1; n <= most; ++n) {
+    const double blocks = n * f.sms(), warps = n * threads / 32;
+    if (!worth(blocks) || (n > 1 && blocks * threads / 32 > f.warps())) break;
+    const Work after =
+        after_collecting(f, p.after, {blocks, std::max(1.0, f.resident_warps() / warps), results, merges});
+    if (const double cycles = f.estimator().cycles(after); cycles < least)
+      each = n, least = cycles, best = after;
+  }
+  if (each == 0) return std::nullopt;
+  p.after = best;
+  p.what += fmt::format(
+      ", with {} for each of the {:.0f} SMs, which {} the work of several of the present ones in a loop",
+      each == 1 ? "one large block" : fmt::format("{:.0f} blocks of {:.0f} threads", each, threads), f.sms(),
+      each == 1 ? "does" : "do");
   return p;
 }
 

@@ -281,10 +281,10 @@ class Comparer {
       bytes += f.bytes;
       const auto at = left.find(f.name);
       if (at == left.end() || at->second->bytes != f.bytes || at->second->value != f.value)
-        result_.different.push_back(f.name);
+        result_.different.push_back({f.name, f.bytes, at == left.end() ? 0 : at->second->bytes});
       if (at != left.end()) left.erase(at);
     }
-    for (const auto& [name, f] : left) result_.different.push_back(name);
+    for (const auto& [name, f] : left) result_.different.push_back({name, 0, f->bytes});
     result_.results =
         result_.different.empty() ? Comparison::Results::kSame : Comparison::Results::kDifferent;
     result_.results_why =

@@ -64,12 +64,18 @@ struct ComparedRun {
   double core_mhz = 0;
 };
 
+/// A buffer or variable whose bytes are others, or that one run has not (0 bytes).
+struct DifferentBuffer {
+  std::string name;
+  uint64_t bytes_a = 0, bytes_b = 0;
+};
+
 struct Comparison {
   ComparedRun a, b;
   bool same_ptx = false, same_launch = false;
   enum class Results { kSame, kDifferent, kUnknown } results = Results::kUnknown;
-  std::string results_why;             ///< in words
-  std::vector<std::string> different;  ///< buffers that differ
+  std::string results_why;  ///< in words
+  std::vector<DifferentBuffer> different;
   std::vector<core::KeyDifference> keys;
   uint64_t denominator = 1;
   std::vector<KernelComparison> kernels;       ///< in the order of a

@@ -170,6 +170,29 @@ std::string kernel_text(const KernelComparison& k, uint64_t denominator, size_t 
   return out + line_table("statement", k.statements, k, denominator, top) + counter_table(k.counters, top);
 }
 
+/// Buffers that differ, and what tells by how much: recordings have no values.
+std::string differences(const Comparison& c) {
+  std::string out;
+  constexpr size_t kShown = 10;
+  const DifferentBuffer* example = nullptr;
+  for (size_t i = 0; i < c.different.size(); ++i) {
+    const DifferentBuffer& d = c.different[i];
+    if (d.bytes_a == d.bytes_b && example == nullptr) example = &d;
+    if (i < kShown)
+      out += fmt::format(
+          "    {}{}\n", printable(d.name),
+          d.bytes_a == d.bytes_b ? "" : fmt::format(" ({} bytes in a, {} in b)", d.bytes_a, d.bytes_b));
+  }
+  if (example != nullptr)
+    out += fmt::format(
+        "    by how much, the files do not hold: run both again with --dump {0}=a.npy and --dump {0}=b.npy;\n"
+        "    with numpy, d = abs(load('a.npy').astype(float) - load('b.npy')) then has (d > 0).sum() values "
+        "that differ, by "
+        "d.max() at most\n",
+        printable(example->name));
+  return out;
+}
+
 std::string header(const Comparison& c) {
   std::string out;
   for (const auto& [letter, run] : {std::pair('a', &c.a), std::pair('b', &c.b)}) {
@@ -180,8 +203,7 @@ std::string header(const Comparison& c) {
   out += fmt::format("program: {}, {}\n", c.same_ptx ? "the same PTX" : "different PTX",
                      c.same_launch ? "the same launch file" : "different launch files");
   out += fmt::format("results: {}\n", c.results_why);
-  for (size_t i = 0; i < std::min<size_t>(c.different.size(), 10); ++i)
-    out += fmt::format("    {}\n", printable(c.different[i]));
+  out += differences(c);
   out += c.keys.empty() ? "machine: no key differs\n"
                         : fmt::format("machine: {} differ{}\n",
                                       c.keys.size() == 1 ? "1 key" : fmt::format("{} keys", c.keys.size()),
@@ -318,9 +340,9 @@ std::string comparison_json(const Comparison& c) {
       "\"different_buffers\": {}, \"keys\": {}, \"denominator\": {}, {}, \"causes\": {}, \"only_a\": {}, "
       "\"only_b\": {}, \"not_compared\": {}, \"kernels\": {}}}\n",
       run_json(c.a), run_json(c.b), c.same_ptx, c.same_launch, results, core::json_quoted(c.results_why),
-      texts_json(c.different), keys, d, term_json(c.total, d), causes_json(c.causes, d),
-      json_array(c.only_a, launch_json), json_array(c.only_b, launch_json), texts_json(c.not_compared),
-      kernels);
+      json_array(c.different, [](const DifferentBuffer& b) { return core::json_quoted(b.name); }), keys, d,
+      term_json(c.total, d), causes_json(c.causes, d), json_array(c.only_a, launch_json),
+      json_array(c.only_b, launch_json), texts_json(c.not_compared), kernels);
 }
 
 std::string comparison_csv(const Comparison& c) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -13,7 +14,21 @@ namespace {
 
 struct EarlierRun {
   std::string config, ptx, command_line, status;
+  bool empty = false;  ///< no launch has left anything
 };
+
+/// A run that was killed before its first launch was recorded leaves its file without one, or with names
+/// alone.
+bool is_empty(const RecordedFile& file) {
+  if (!file.exists("/kernels")) return true;
+  const auto kernels = file.list("/kernels");
+  return std::ranges::all_of(kernels, [&](const std::string& kernel) {
+    const auto parts = file.list("/kernels/" + kernel);
+    return std::ranges::all_of(parts, [&](const std::string& part) {
+      return part == "events" && file.list(fmt::format("/kernels/{}/events", kernel)).empty();
+    });
+  });
+}
 
 /// Nothing if the file is no recording of this program.
 std::optional<EarlierRun> read_earlier(const std::string& path) {
@@ -21,7 +36,8 @@ std::optional<EarlierRun> read_earlier(const std::string& path) {
     const RecordedFile file(path);
     if (file.text_attribute("/", "program") != "gpusim") return {};
     return EarlierRun{file.text_attribute("/", "config_sha256"), file.text_attribute("/", "ptx_sha256"),
-                      file.text_attribute("/", "command_line"), file.text_attribute("/", "status")};
+                      file.text_attribute("/", "command_line"), file.text_attribute("/", "status"),
+                      is_empty(file)};
   } catch (const RecordError&) {
     return {};
   }
@@ -43,14 +59,15 @@ bool replaces_same_run(const std::string& path, const RunAttributes& now) {
     refuse("is there already and is no recording of gpusim");
     return false;
   }
+  if (earlier->status == "partial" && earlier->empty) return false;
   const bool other_machine = earlier->config != sha256_hex(now.config_text);
   const bool other_program = earlier->ptx != sha256_hex(now.ptx_text);
   if (other_machine || other_program)
-    refuse(fmt::format("holds a run of another {}: {}",
+    refuse(fmt::format("holds a run of another {}{}: {}",
                        other_machine && other_program ? "machine and program"
                        : other_machine                ? "machine"
                                                       : "program",
-                       earlier->command_line));
+                       earlier->status == "partial" ? ", which did not end" : "", earlier->command_line));
   return true;
 }
 

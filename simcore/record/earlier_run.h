@@ -8,8 +8,9 @@
 namespace gpusim::core {
 
 /// True if `path` holds a recording of the same machine (every resolved value of its configuration) and the
-/// same PTX as `now`; its launches and parameters may differ. False if there is nothing to lose: no file, or
-/// an empty one. Throws RecordError, which says what is there, if it is anything else.
+/// same PTX as `now`; its launches and parameters may differ. False if there is nothing to lose: no file,
+/// an empty one, or one in which a run that did not end has recorded no launch. Throws RecordError, which
+/// says what is there, if it is anything else.
 [[nodiscard]] bool replaces_same_run(const std::string& path, const RunAttributes& now);
 
 /// True if there is something in `path` that a run replaces only once its own recording is whole: anything

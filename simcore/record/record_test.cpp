@@ -149,6 +149,21 @@ TEST(Recorder, ReplacesOnlyRunsOfTheSameMachineAndProgram) {
   refused("holds a run of another machine and program: ");
   other.config_text = same.config_text;
   refused("holds a run of another program: ");
+  // What a killed run leaves is nobody's as long as no launch was recorded.
+  const auto killed = [&](bool launched) {
+    std::filesystem::remove(path);
+    const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kSummary, 1);
+    recorder->begin_kernel({});
+    if (launched) {
+      recorder->write_counters(std::vector<Counter>{{"cycles", 1, "1", "test"}});
+      recorder->end_kernel({});
+    }
+    recorder->close("partial", "");
+  };
+  killed(false);
+  EXPECT_FALSE(replaces_same_run(path, other));
+  killed(true);
+  refused("holds a run of another program, which did not end: ");
   { std::ofstream(path) << "my notes"; }
   refused("is no recording of gpusim");
 }

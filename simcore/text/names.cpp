@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
 #include "simcore/text/edit_distance.h"
 
@@ -43,12 +44,27 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string name_hint(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view best = nearest_name(name, candidates);
   if (!best.empty()) return "did you mean '" + std::string(best) + "'?";
+  constexpr size_t kWidth = 100, kMost = 100, kNearest = 20;
+  std::vector<std::string_view> names(candidates.begin(), candidates.end());
   std::string list;
-  for (std::string_view candidate : candidates) {
-    if (list.size() > 200) return "valid: " + list + ", ...";
-    list += (list.empty() ? "" : ", ") + std::string(candidate);
+  if (names.size() > kMost) {
+    // Far too many to read: those that are nearest.
+    const std::string folded = lower(name);
+    std::ranges::stable_sort(names, {}, [&](std::string_view n) { return edit_distance(folded, lower(n)); });
+    list = "the nearest of " + std::to_string(names.size());
+    names.resize(kNearest);
+  } else if (!names.empty()) {
+    list = "valid";
   }
-  return list.empty() ? "" : "valid: " + list;
+  size_t line = list.size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    list += i == 0 ? ":" : ",";
+    const bool breaks = line + names[i].size() + 2 > kWidth;
+    list += breaks ? "\n    " : " ";
+    line = (breaks ? 4 : line + 2) + names[i].size();
+    list += names[i];
+  }
+  return list;
 }
 
 }  // namespace gpusim::core

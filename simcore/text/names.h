@@ -12,8 +12,8 @@ namespace gpusim::core {
 [[nodiscard]] std::string_view nearest_name(std::string_view name,
                                             std::span<const std::string_view> candidates);
 
-/// "did you mean 'x'?" or, without a near candidate, "valid: a, b, c" (shortened when long); empty without
-/// candidates.
+/// "did you mean 'x'?" or, without a near candidate, "valid: a, b, c" with all of them, in lines; of more
+/// than a hundred the nearest ones. Empty without candidates.
 [[nodiscard]] std::string name_hint(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace gpusim::core

@@ -32,6 +32,25 @@ TEST(NearestName, FindsTypos) {
   EXPECT_EQ(name_hint("x", {}), "");
 }
 
+TEST(NameHint, ListsAllNamesInLines) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 60; ++i) texts.push_back("a_rather_long_name_" + std::to_string(i));
+  std::vector<std::string_view> names(texts.begin(), texts.end());
+  const std::string hint = name_hint("zz", names);
+  for (const std::string& text : texts) EXPECT_NE(hint.find(text), std::string::npos) << text;
+  EXPECT_EQ(hint.find("..."), std::string::npos);
+  for (size_t at = 0; at < hint.size();) {
+    const size_t end = std::min(hint.find('\n', at), hint.size());
+    EXPECT_LE(end - at, 102u);
+    EXPECT_FALSE(hint.substr(at, end - at).ends_with(' '));
+    at = end + 1;
+  }
+  for (int i = 60; i < 300; ++i) texts.push_back("a_rather_long_name_" + std::to_string(i));
+  texts.emplace_back("zzyyxx");
+  names.assign(texts.begin(), texts.end());
+  EXPECT_EQ(name_hint("zz", names).find("the nearest of 301: zzyyxx, "), 0u);
+}
+
 TEST(NearestName, LongNamesAreCut) {
   const std::string a(100000, 'a');
   EXPECT_EQ(edit_distance(a, a), 0u);
