@@ -105,6 +105,26 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                   other == kOtherNames.end() ? core::name_hint(word, views) : std::string(other->second)));
 }
 
+/// The same of the word behind a command that has commands of its own.
+void refuse_unknown_part(const CLI::App& app, int argc, char** argv) {
+  if (argc < 3 || argv[2][0] == '-') return;
+  const auto commands = app.get_subcommands([&](const CLI::App* c) { return c->get_name() == argv[1]; });
+  if (commands.empty() || commands.front()->get_require_subcommand_min() == 0) return;
+  const std::string word = argv[2];
+  std::vector<std::string> names;
+  for (const CLI::App* c : commands.front()->get_subcommands([](const CLI::App*) { return true; })) {
+    if (c->get_name() == word) return;
+    if (!c->get_group().empty()) names.push_back(c->get_name());
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const bool page = word == "report" && commands.front()->get_name() == "study";
+  throw core::InputError(fmt::format(
+      "gpusim {}: error: there is no command '{}'\n  hint: {}", argv[1], word,
+      page ? "gpusim report FOLDER -o report.html makes a page of a study's results, gpusim study "
+             "show FOLDER prints them"
+           : core::name_hint(word, views)));
+}
+
 /// The innermost command of the command line, and its words.
 struct Given {
   const CLI::App* command;
@@ -183,6 +203,7 @@ int guarded_main(int argc, char** argv) {
   add_commands(app, code);
   check_values(app);
   refuse_unknown_command(app, argc, argv);
+  refuse_unknown_part(app, argc, argv);
   try {
     refuse_empty_assignments(app, argc, argv);
     app.parse(argc, argv);

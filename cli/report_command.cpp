@@ -1,11 +1,13 @@
 // `gpusim report`: recorded runs and studies as one HTML page.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "analysis/report/guarded.h"
 #include "analysis/report/html.h"
 #include "analysis/report/run_report.h"
 #include "cli/commands.h"
+#include "cli/nearest_file.h"
 #include "cli/recorded_run.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/whole_file.h"
@@ -35,10 +37,26 @@ std::string proof_html(const ReportArguments& a, const analysis::Recording& reco
                      analysis::html_text(study::proof_text(proof)));
 }
 
+/// A study is named by its folder of results, which stands beside neither its file nor its PTX.
+void refuse_what_is_not_there(const std::string& file) {
+  const bool there = is_there(file);
+  if (there && !file.ends_with(".toml") && !file.ends_with(".ptx")) return;
+  const std::string meant =
+      nearest_file(there ? std::filesystem::path(file).stem().string() : file,
+                   [](const std::string& path) { return is_study_folder(path) || path.ends_with(".h5"); });
+  throw core::InputError(
+      fmt::format("gpusim: error: {}\n  hint: {}",
+                  there ? fmt::format("'{}' is no recorded file and no folder of a study's results", file)
+                        : fmt::format("there is no file '{}'", file),
+                  meant.empty() ? "a recorded file (run.h5), or the folder of a study's results (NAME.study)"
+                                : fmt::format("did you mean '{}'?", meant)));
+}
+
 int write_report(const ReportArguments& a) {
   std::vector<std::string> runs;
   analysis::RunReportOptions options;
   for (const std::string& file : a.files) {
+    refuse_what_is_not_there(file);
     if (!is_folder(file)) {
       runs.push_back(file);
       continue;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/nearest_file.h"
 #include "cli/study_progress.h"
 #include "cli/this_program.h"
 #include "simcore/config/load.h"
@@ -47,6 +48,14 @@ struct StudyArguments {
 constexpr size_t kMostTasks = 1000;
 /// Processor seconds that `plan` simulates to estimate a study's time before any of it has run.
 constexpr double kTrials = 10;
+constexpr size_t kScreen = 20;  ///< lines of a list that is seen with what stands above it
+
+/// What could be meant by a name that no file has: a study, its folder of results, or PTX.
+std::string meant_study(const std::string& name) {
+  return nearest_file(name, [](const std::string& path) {
+    return is_study_folder(path) || (!is_folder(path) && (path.ends_with(".toml") || path.ends_with(".ptx")));
+  });
+}
 
 /// The study that the options stand for.
 study::Study study_of_options(const StudyArguments& a) {
@@ -59,7 +68,7 @@ study::Study study_of_options(const StudyArguments& a) {
             : " without a study.toml\n  hint: a study file (.toml), or a PTX file with --config and --axis"));
   refuse_what_is_no_ptx(a.file);
   if (!is_there(a.file)) {
-    const std::string toml = a.file + ".toml";
+    const std::string toml = a.file + ".toml", meant = meant_study(a.file);
     throw core::InputError(fmt::format(
         "gpusim: error: there is no file '{}'\n  hint: {}", a.file,
         is_there(toml) ? fmt::format("a study is named by its file: {}", toml)
@@ -68,7 +77,8 @@ study::Study study_of_options(const StudyArguments& a) {
                   "{}.study has results of a study: give the study's file (.toml), or the PTX file and the "
                   "options that it was run with",
                   a.file)
-            : std::string("a study file (.toml), or a PTX file with --config and --axis")));
+        : meant.empty() ? std::string("a study file (.toml), or a PTX file with --config and --axis")
+                        : fmt::format("did you mean '{}'?", meant)));
   }
   if (a.configs.empty())
     throw core::InputError(
@@ -90,6 +100,9 @@ study::Study study_of_options(const StudyArguments& a) {
 }
 
 study::Study study_of_file(const StudyArguments& a) {
+  if (const std::string meant = is_there(a.file) ? "" : meant_study(a.file); !meant.empty())
+    throw core::InputError(
+        fmt::format("gpusim: error: there is no file '{}'\n  hint: did you mean '{}'?", a.file, meant));
   if (!a.configs.empty() || !a.axes.empty() || !a.params.empty() || !a.launch.empty())
     throw core::InputError(fmt::format(
         "gpusim: error: {}: a study file says what --config, --axis, --param and --launch would\n  hint: "
@@ -103,7 +116,7 @@ std::string study_file_in(const std::string& folder) { return (fs::path(folder) 
 
 /// A folder of results stands for its study.
 void resolve_folder(StudyArguments& a) {
-  if (!is_folder(a.file) || !is_there(study_file_in(a.file))) return;
+  if (!is_study_folder(a.file)) return;
   if (a.out.empty()) a.out = a.file;
   a.file = study_file_in(a.file);
 }
@@ -430,24 +443,29 @@ int plan_study(const StudyArguments& a) {
   }
   const std::vector<PointResult> results = study::stored_results(study, points, options);
   damaged.tell();
-  size_t refused = 0;
+  const auto refused = std::ranges::count(results, PointResult::Status::kRefused, &PointResult::status);
+  const size_t missing = count_missing(results);
+  std::string summary =
+      fmt::format("{} point{}, {} to be simulated{}\n", points.size(), points.size() == 1 ? "" : "s", missing,
+                  refused == 0 ? "" : fmt::format(", {} refused", refused));
+  fmt::print("{}", summary);
+  std::fflush(stdout);  // what follows takes a while
+  if (missing > 0) {
+    const std::string time = study::time_text(study::estimate_time(study, points, results, options, kTrials),
+                                              study, points.size(), options.parallel);
+    fmt::print("{}", time);
+    summary += time;
+  }
+  fmt::print("\n");
   for (size_t i = 0; i < points.size(); ++i) {
     const PointResult& r = results[i];
-    const bool is_refused = r.status == PointResult::Status::kRefused;
-    refused += is_refused ? 1 : 0;
     fmt::print("{:>6}  {:<10} {}\n", i,
                r.status == PointResult::Status::kMissing ? "to do" : study::status_name(r.status),
                study::point_text(study, points[i]));
-    if (is_refused) fmt::print("        {}\n", r.reason);
+    if (r.status == PointResult::Status::kRefused) fmt::print("        {}\n", r.reason);
   }
-  const size_t missing = count_missing(results);
-  fmt::print("{} point{}, {} to be simulated", points.size(), points.size() == 1 ? "" : "s", missing);
-  if (refused > 0) fmt::print(", {} refused", refused);
-  fmt::print("\n");
-  std::fflush(stdout);  // what follows takes a while
-  if (missing > 0)
-    fmt::print("{}", study::time_text(study::estimate_time(study, points, results, options, kTrials), study,
-                                      points.size(), options.parallel));
+  // Of a list that is longer than a screen the end is what is seen.
+  if (points.size() > kScreen) fmt::print("\n{}", summary);
   return refused == 0 ? kGood : kBadInput;
 }
 

@@ -25,7 +25,10 @@ constexpr uint64_t kReadByThread = 32;  // bytes of a chunk
 /// Of the devices of today, bytes/s at most; and how many times as long as an event may be wrong is long
 /// enough.
 constexpr double kMostL2Rate = 1e13, kMostDramRate = 5e12, kMostScatteredRate = 1e12, kEventSteps = 100;
-constexpr uint64_t kSmallStream = 1u << 18;     // elements, without a second level to get past
+constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
+/// Longer ones take a simulator minutes. Shorter ones are slower: on an H200 with 3.75 MB of L2, copies of 1
+/// to 4 million elements grow by 2,697 GB/s, of 4 to 7 million by 3,058.
+constexpr uint64_t kLongStream = 1u << 22;
 constexpr uint64_t kLeastScattered = 1u << 17;  // of fewer, some meet their row while it is open
 constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
 
@@ -115,39 +118,70 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
       "cache_read: read_past_l1");
 }
 
+/// Elements of a stream's launches: those before it is timed, a short one and a long one.
+struct StreamLengths {
+  uint64_t before = 0, few = 0, many = 0;
+  bool anew = false;  ///< each launch has arrays of its own
+};
+
+/// Each array is larger than the second level, and each kernel runs once before: it finds nothing of its data
+/// there, and as many lines to be written back as it leaves. What a large level would make long for a
+/// simulator is shorter with arrays that no launch before has touched, once the level is full of such lines
+/// as a stream that writes leaves there.
+StreamLengths stream_lengths(const Device& device, const Hierarchy& h, uint32_t words, bool writes) {
+  const DeviceProperties& d = device.properties();
+  const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kReaders + 1) * kReaders);
+  if (d.event_step == 0 && few > kLongStream) {
+    const uint64_t level = (h.l2.capacity / (4ul * words) / kReaders + 1) * kReaders;
+    return {writes ? level + level / 4 : 0, kLongStream, 2 * kLongStream, true};
+  }
+  const uint64_t most = uint64_t{kMostBlocks} * d.threads_per_block;
+  const uint64_t many =
+      std::min(std::max(most, 2 * few),
+               few + std::max({kSmallStream, few, bytes_for_events(device, kMostDramRate) / 8}));
+  return {few, few, many, false};
+}
+
 void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   struct Stream {
     const char* kernel;
     uint32_t words;  ///< per element
+    bool writes;
   };
-  constexpr std::array kStreams = {Stream{"read", 2}, Stream{"copy", 2}, Stream{"triad", 3}};
-  // Each array is larger than the second level, and each kernel runs once before: it finds nothing of its
-  // data there, and as many lines to be written back as it leaves.
-  const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kReaders + 1) * kReaders);
-  const uint64_t most = uint64_t{kMostBlocks} * device.properties().threads_per_block;
-  const uint64_t many =
-      std::min(std::max(most, 2 * few),
-               few + std::max({kSmallStream, few, bytes_for_events(device, kMostDramRate) / 8}));
+  constexpr std::array kStreams = {Stream{"read", 2, false}, Stream{"copy", 2, true},
+                                   Stream{"triad", 3, true}};
+  std::array<StreamLengths, kStreams.size()> lengths;
+  uint64_t most = 0;
+  for (size_t i = 0; i < kStreams.size(); ++i) {
+    lengths[i] = stream_lengths(device, h, kStreams[i].words, kStreams[i].writes);
+    most = std::max({most, lengths[i].before, lengths[i].many});
+  }
   uint32_t threads = kReaders;
-  while (many / threads > kMostBlocks) threads *= 2;
+  while (most / threads > kMostBlocks) threads *= 2;
   Program p;
   p.ptx = kernel_file("stream", device.properties());
-  for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
-  for (const Stream& s : kStreams)
-    for (const uint64_t n : {few, few, many})
-      p.launches.push_back(
-          {s.kernel,
-           static_cast<uint32_t>((n + threads - 1) / threads),
-           threads,
-           0,
-           {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2), Argument::number(n)}});
-  const std::vector<double> seconds = device.run_one(p).seconds;
   for (size_t i = 0; i < kStreams.size(); ++i)
+    for (const uint64_t n : {lengths[i].before, lengths[i].few, lengths[i].many}) {
+      if (p.buffers.empty() || lengths[i].anew)
+        for (int array = 0; array < 3; ++array)
+          p.buffers.push_back({(lengths[i].anew ? std::max<uint64_t>(n, 1) : most) * 4, {}, false});
+      const size_t first = p.buffers.size() - 3;
+      p.launches.push_back({kStreams[i].kernel,
+                            static_cast<uint32_t>(std::max<uint64_t>(1, (n + threads - 1) / threads)),
+                            threads,
+                            0,
+                            {Argument::buffer(first), Argument::buffer(first + 1),
+                             Argument::buffer(first + 2), Argument::number(n)}});
+    }
+  const std::vector<double> seconds = device.run_one(p).seconds;
+  for (size_t i = 0; i < kStreams.size(); ++i) {
+    const StreamLengths& l = lengths[i];
     add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
-        static_cast<double>(4ul * kStreams[i].words * (many - few)) /
+        static_cast<double>(4ul * kStreams[i].words * (l.many - l.few)) /
             (seconds[3 * i + 2] - seconds[3 * i + 1]),
-        "bytes/s", fmt::format("{} and {} elements", few, many),
+        "bytes/s", fmt::format("{} and {} elements{}", l.few, l.many, l.anew ? " that no cache knows" : ""),
         fmt::format("stream: {}", kStreams[i].kernel));
+  }
 }
 
 /// Reads that open a row each: 32-byte sectors 256 bytes apart, in an order that has no row twice among those

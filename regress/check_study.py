@@ -183,6 +183,11 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", saved, "--part", "4/4"), ("is not I/N",)),
                          (("run", saved, "--config", "h200"), ("a study file says what --config",)),
                          (("run", saved, "--objective", "cicles", "--out", "new"), ("did you mean 'cycles'",)),
+                         (("run", gpusim.scratch / "vecad"), ("there is no file", "did you mean", "vecadd.")),
+                         (("plan", gpusim.scratch / "vecad.study"), ("there is no file", "vecadd.study'?")),
+                         (("show", gpusim.scratch / "vecad.toml"), ("there is no file", "did you mean")),
+                         (("report", "vecadd.study"), ("there is no command 'report'", "gpusim report FOLDER -o report.html")),
+                         (("plam", "vecadd.study"), ("there is no command 'plam'", "did you mean 'plan'?")),
                          (("show", "."), ("is a folder without a study.toml",)),
                          (("show", gpusim.scratch / "begun.study"), ("is a folder", "the study in it has not ended")),
                          (("run", "--config", "h200", "--config", "h200", ptx, "--out", "new"), ("machine 'h200' stands twice",)),
@@ -195,7 +200,9 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", saved, "--objective", "energy_j", "--out", "again"), ("another study", "--force")),
                          (("plan", saved, "--objective", "energy_j", "--out", "again", "--commands"), ("another study",)),
                          (("run", saved, "--out", "/proc/none"), ("/proc/none", "error"))):
-        gpusim.run("study", *words, *(() if words[0] == "plan" else ("--quiet",))).require_code(1).require_error(*texts)
+        gpusim.run("study", *words, *(("--quiet",) if words[0] in ("run", "show") else ())).require_code(1).require_error(*texts)
+    for name, text in (("vecad.study", "did you mean 'vecadd.study'?"), ("vecadd", "did you mean 'vecadd.study'?"), (saved, "no folder of a study's results")):
+        gpusim.run("report", name, "-o", "page.html").require_code(1).require_error(text)
     require(not (gpusim.scratch / "new").exists(), "a study that is refused has made its folder")
     # Each file has a folder of its own, also one whose name cannot be a column's; what is printed for a shell is quoted.
     for stem, folder in ((b"a 'b\" \xc3\xa9", "a_b_.study"), (b"b\xff", "b_.study"), (b"2", "workload_2.study")):

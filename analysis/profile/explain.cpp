@@ -4,10 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <tuple>
-
-#include "analysis/report/reports.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -34,30 +30,18 @@ std::vector<CauseGroup> group_causes(const KernelRecord& kernel) {
   return groups;
 }
 
-/// Slots of a column by statement.
-std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view column, size_t limit) {
-  const std::vector<std::string>& ptx = per_pc.texts.find("ptx")->second;
-  const std::vector<uint64_t>&lines = per_pc["ptx_line"], &slots = per_pc[column];
-  const auto files = per_pc.texts.find("ptx_file");
-  std::map<std::tuple<std::string_view, uint64_t, std::string_view, bool>, size_t> seen;
-  std::vector<StatementSlots> statements;
-  for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
-    if (slots[pc] == 0) continue;
-    const std::string_view file = files == per_pc.texts.end() ? std::string_view() : files->second[pc];
-    const auto [at, added] =
-        seen.try_emplace({file, lines[pc], ptx[pc], is_spill(per_pc, pc)}, statements.size());
-    if (added) statements.push_back({pc, 0});
-    statements[at->second].slots += slots[pc];
-  }
-  keep_largest(statements, limit);
-  return statements;
+/// Slots of a column by place in the code.
+std::vector<CodePlace> places_of(const Table& per_pc, std::string_view column, size_t limit) {
+  std::vector<CodePlace> places = code_places(per_pc, per_pc[column]);
+  if (places.size() > limit) places.resize(limit);
+  return places;
 }
 
 TopCause top_cause(const KernelRecord& kernel, const CauseSlots& cause, size_t limit) {
   const Table& per_pc = kernel.per_pc;
-  TopCause top{cause.name, cause.slots, by_statement(per_pc, slots_column(cause.name), limit), {}};
+  TopCause top{cause.name, cause.slots, places_of(per_pc, slots_column(cause.name), limit), {}};
   const std::string awaited = fmt::format("awaited_{}", cause.name);
-  if (per_pc.has(awaited)) top.awaiting = by_statement(per_pc, awaited, limit);
+  if (per_pc.has(awaited)) top.awaiting = places_of(per_pc, awaited, limit);
   return top;
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/profile/stall_causes.h"
 #include "analysis/recording/recording.h"
+#include "analysis/source/code_places.h"
 
 namespace gpusim::analysis {
 
@@ -18,18 +19,11 @@ struct CauseGroup {
   std::vector<CauseSlots> causes;  ///< those with slots
 };
 
-/// A PTX statement: all operations that stand for the same text on the same line; its loads and stores of
-/// spilled registers are one of their own.
-struct StatementSlots {
-  uint64_t pc = 0;  ///< the first of them
-  uint64_t slots = 0;
-};
-
 struct TopCause {
   std::string name;
   uint64_t slots = 0;
-  std::vector<StatementSlots> at;        ///< where the waiting warps stood, most slots first
-  std::vector<StatementSlots> awaiting;  ///< the accesses whose data they waited for (if recorded)
+  std::vector<CodePlace> at;        ///< where the waiting warps stood, most slots first
+  std::vector<CodePlace> awaiting;  ///< the accesses whose data they waited for (if recorded)
 };
 
 struct HotOperation {
@@ -45,7 +39,7 @@ struct Explanation {
   std::vector<HotOperation> hot;   ///< most slots first
 };
 
-/// `limit`: causes, statements per cause and hot operations at most.
+/// `limit`: causes, places of each and hot operations at most.
 [[nodiscard]] Explanation explain(const KernelRecord& kernel, size_t limit);
 
 }  // namespace gpusim::analysis

@@ -105,11 +105,11 @@ std::string top_text(const Scale& scale, const KernelRecord& kernel, const core:
     out += fmt::format("  {}. {}: {:.2f} % of the slots\n", ++rank, printable(cause.name),
                        scale.share(cause.slots));
     out += indented(cause_info(cause.name).meaning) + queue_text(kernel, machine, cause.name);
-    for (const StatementSlots& s : cause.at)
-      out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(s.slots), statement_place(per_pc, s.pc));
-    for (const StatementSlots& s : cause.awaiting)
-      out += fmt::format("    {:>6.2f} %  for data of {}\n", scale.share(s.slots),
-                         statement_place(per_pc, s.pc));
+    for (const CodePlace& place : cause.at)
+      out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(place.count), place_words(per_pc, place));
+    for (const CodePlace& place : cause.awaiting)
+      out += fmt::format("    {:>6.2f} %  for data of {}\n", scale.share(place.count),
+                         place_words(per_pc, place));
   }
   return out;
 }
@@ -193,9 +193,10 @@ std::string json_causes(const std::vector<CauseSlots>& causes) {
   });
 }
 
-std::string json_statements(const Table& per_pc, const std::vector<StatementSlots>& statements) {
-  return json_list(statements, [&](const StatementSlots& s) {
-    return fmt::format("{{{}, \"slots\": {}}}", json_place(per_pc, s.pc), s.slots);
+std::string json_places(const Table& per_pc, const std::vector<CodePlace>& places) {
+  return json_list(places, [&](const CodePlace& place) {
+    return fmt::format("{{{}, \"statements\": {}, \"slots\": {}}}", json_place(per_pc, place.pc),
+                       place.statements, place.count);
   });
 }
 
@@ -221,6 +222,13 @@ std::string statement_place(const Table& per_pc, uint64_t pc) {
          (!is_spill(per_pc, pc)                            ? ""
           : text_cell(per_pc, "class", pc) == "load_local" ? " (load of a spilled register)"
                                                            : " (store of a spilled register)");
+}
+
+std::string place_words(const Table& per_pc, const CodePlace& place) {
+  const std::string statement = statement_place(per_pc, place.pc);
+  return place.statements == 1
+             ? statement
+             : fmt::format("{}, and {} more of this source line", statement, place.statements - 1);
 }
 
 bool is_spill(const Table& per_pc, uint64_t pc) {
@@ -264,8 +272,8 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
         "{{\"cause\": \"{}\", \"slots\": {}, \"share\": {}, \"meaning\": \"{}\", \"at\": [{}], "
         "\"for_data_of\": [{}]}}",
         core::json_escaped(t.name), t.slots, core::json_number(scale.share(t.slots)),
-        core::json_escaped(cause_info(t.name).meaning), json_statements(per_pc, t.at),
-        json_statements(per_pc, t.awaiting));
+        core::json_escaped(cause_info(t.name).meaning), json_places(per_pc, t.at),
+        json_places(per_pc, t.awaiting));
   });
   const std::string hot = json_list(e.hot, [&](const HotOperation& h) {
     return fmt::format("{{{}, \"executed\": {}, \"slots\": {}, \"share\": {}, \"causes\": {{{}}}}}",

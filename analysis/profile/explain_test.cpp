@@ -81,7 +81,7 @@ TEST_F(Explain, NamesTheStatementThatWaitsAndTheOneThatItWaitsFor) {
   EXPECT_EQ(memory.name, "memory_dram");
   ASSERT_EQ(memory.at.size(), 1u);
   EXPECT_EQ(memory.at[0].pc, 1u);
-  EXPECT_EQ(memory.at[0].slots, 4u);
+  EXPECT_EQ(memory.at[0].count, 4u);
   ASSERT_EQ(memory.awaiting.size(), 1u);
   EXPECT_EQ(memory.awaiting[0].pc, 0u);
 }
@@ -97,7 +97,7 @@ TEST_F(Explain, EachLevelNamesTheAccessesThatItServed) {
     if (cause.name != "memory_l2" && cause.name != "memory_dram") continue;
     ASSERT_EQ(cause.awaiting.size(), 1u) << cause.name;
     EXPECT_EQ(cause.awaiting[0].pc, cause.name == "memory_l2" ? 2u : 0u);
-    EXPECT_EQ(cause.awaiting[0].slots, cause.slots);
+    EXPECT_EQ(cause.awaiting[0].count, cause.slots);
   }
 }
 
@@ -109,8 +109,38 @@ TEST_F(Explain, OperationsOfOneStatementCountTogether) {
   for (const TopCause& cause : explain(kernel(), 10).top) {
     if (cause.name != "alu_dependency") continue;
     ASSERT_EQ(cause.at.size(), 1u);
-    EXPECT_EQ(cause.at[0].slots, 2u);
+    EXPECT_EQ(cause.at[0].count, 2u);
   }
+}
+
+TEST_F(Explain, StatementsOfOneSourceLineCountTogether) {
+  // Copies of an unrolled loop: none of them has more than another line's only statement.
+  small.totals["alu_dependency"] = 5;
+  small.totals["no_warp"] = 3;
+  small.sms[1]["slots_alu_dependency"] = 4;
+  small.sms[1]["slots_no_warp"] = 2;
+  small.operations[2].source_file = "k.cu";
+  for (const size_t pc : {0, 2}) {
+    small.operations[pc].values["source_line"] = 7;
+    small.operations[pc].values["slots_alu_dependency"] = pc == 0 ? 1 : 2;
+  }
+  small.operations[1].values["source_line"] = 8;
+  small.operations[1].values["slots_alu_dependency"] = 2;
+  const auto of_alu = [this] {
+    const KernelRecord k = kernel();
+    const std::vector<TopCause> top = explain(k, 10).top;
+    return *std::ranges::find(top, "alu_dependency", &TopCause::name);
+  };
+  const TopCause cause = of_alu();
+  ASSERT_EQ(cause.at.size(), 2u);
+  EXPECT_EQ(cause.at[0].count, 3u);
+  EXPECT_EQ(cause.at[0].statements, 2u);
+  EXPECT_EQ(cause.at[0].pc, 2u) << "the statement that has most";
+  EXPECT_EQ(cause.at[1].pc, 1u);
+  EXPECT_THAT(explanation_text(kernel(), small.machine, explain(kernel(), 10)),
+              HasSubstr("(k.cu:7), and 1 more of this source line\n"));
+  for (const size_t pc : {0, 1, 2}) small.operations[pc].values["source_line"] = 0;
+  EXPECT_EQ(of_alu().at.size(), 3u) << "without .loc each statement is for itself";
 }
 
 TEST_F(Explain, HotOperationsAddUp) {

@@ -254,26 +254,25 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
 
 using Columns = std::initializer_list<const char*>;
 
-/// The statement with the largest sum of these columns, of operations whose class is chosen; without a choice
-/// of all.
+/// The place in the code with the largest sum of these columns, of operations whose class is chosen; without
+/// a choice of all.
 std::string line_of(const KernelRecord& kernel, Columns columns,
                     const std::function<bool(const std::string&)>& chosen = {}) {
   const Table& per_pc = kernel.per_pc;
   const auto classes = per_pc.texts.find("class");
-  uint64_t most = 0, at = 0;
+  std::vector<uint64_t> sums(per_pc.rows);
   for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
     if (chosen && (classes == per_pc.texts.end() || !chosen(classes->second[pc]))) continue;
-    uint64_t sum = 0;
     for (const char* column : columns)
-      if (per_pc.has(column)) sum += per_pc[column][pc];
-    if (sum > most) most = sum, at = pc;
+      if (per_pc.has(column)) sums[pc] += per_pc[column][pc];
   }
-  return most == 0 ? std::string() : ": " + statement_place(per_pc, at);
+  const std::vector<CodePlace> places = code_places(per_pc, sums);
+  return places.empty() ? std::string() : ": " + place_words(per_pc, places.front());
 }
 
 constexpr Columns kPipeSlots = {"slots_pipe_busy", "slots_issued"};
 
-/// The statement that most slots went to, waiting for the pipe or issued, of those that it executes.
+/// The place that most slots went to, waiting for the pipe or issued, of those that it executes.
 std::string line_in_pipe(const KernelRecord& kernel, const core::MachineConfig& machine,
                          std::string_view unit) {
   const std::string_view name = unit.substr(kPipeUnits.size());

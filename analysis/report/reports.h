@@ -14,6 +14,8 @@ namespace gpusim::analysis {
 
 /// "line 12 `ld.global ...` (k.cu:3)"; of a linked program "a.ptx:12 `ld.global ...`".
 [[nodiscard]] std::string statement_place(const Table& per_pc, uint64_t pc);
+/// The same of a line of the source, with how many other statements of the PTX it has.
+[[nodiscard]] std::string place_words(const Table& per_pc, const CodePlace& place);
 /// An access to local memory that no statement of the PTX makes: a register that was spilled.
 [[nodiscard]] bool is_spill(const Table& per_pc, uint64_t pc);
 

@@ -146,7 +146,7 @@ class RunSection {
           html_text(cause_info(cause.name).meaning));
       if (!cause.at.empty())
         out += fmt::format("<br><span class=\"soft\">mostly at {}</span>",
-                           html_text(statement_place(k.per_pc, cause.at.front().pc)));
+                           html_text(place_words(k.per_pc, cause.at.front())));
       out += "</li>\n";
     }
     return out + "</ul>\n";
