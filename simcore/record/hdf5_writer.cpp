@@ -333,11 +333,12 @@ void Hdf5Writer::finish_table(size_t id, std::span<const std::byte> records) {
   Table& table = tables_.at(id);
   const hsize_t rows = records.size() / table.schema.record_bytes;
   if (table.dataset < 0) {
+    // Closed at once: HDF5 keeps such data until then or a commit, and where it lies in the file would depend
+    // on when that comes.
     const Handle type(record_type(table.schema), H5Tclose);
-    table.dataset = make_dataset(group_of(table.kernel), table.schema, type, rows, false);
-    if (rows > 0 && H5Dwrite(table.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0) {
+    const Handle dataset(make_dataset(group_of(table.kernel), table.schema, type, rows, false), H5Dclose);
+    if (rows > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0)
       fail("write " + table.schema.path);
-    }
     return;
   }
   if (rows == 0) return;
