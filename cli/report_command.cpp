@@ -47,7 +47,7 @@ void refuse_what_is_not_there(const std::string& file) {
   throw core::InputError(
       fmt::format("gpusim: error: {}\n  hint: {}",
                   there ? fmt::format("'{}' is no recorded file and no folder of a study's results", file)
-                        : fmt::format("there is no file '{}'", file),
+                        : fmt::format("cannot open '{}': there is no such file", file),
                   meant.empty() ? "a recorded file (run.h5), or the folder of a study's results (NAME.study)"
                                 : fmt::format("did you mean '{}'?", meant)));
 }
