@@ -1075,9 +1075,13 @@ TEST_F(RulesTest, AQuotientByWhatStaysIsAProduct) {
     const auto p = fast_math(facts());
     return p ? p->after.units.at("pipe_sfu") : -1;
   };
+  operation("fp32", "add.f32 %f22, %f22, %f1", 28);
   EXPECT_EQ(sfu(), 0);
-  operation("fp32", "add.f32 %f2, %f2, %f1", 28);
-  EXPECT_NEAR(sfu(), 28 * 100 * 8, 1) << "100 warps a scheduler, eight cycles for a reciprocal";
+  for (const char* const writes :
+       {"add.f32 %f2, %f2, %f1", "@%p1 add.f32 %f2, %f2, %f1", "ld.shared.v2.f32 {%f4, %f2}, [%rd1]"}) {
+    kernel.per_pc.texts["ptx"].back() = writes;
+    EXPECT_NEAR(sfu(), 28 * 100 * 8, 1) << "100 warps a scheduler, eight cycles for a reciprocal: " << writes;
+  }
 }
 
 TEST_F(RulesTest, LoopsOfDifferentLengthLeaveSchedulersUneven) {

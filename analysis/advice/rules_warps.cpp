@@ -144,14 +144,29 @@ ReciprocalRoots reciprocal_roots(const Facts& f) {
   return found;
 }
 
+/// Calls fn with each register that a statement writes, one or those in braces.
+template <class Fn>
+void for_each_written(std::string_view ptx, Fn fn) {
+  constexpr std::string_view kEnds = " \t,;|}";
+  if (ptx.starts_with('@')) ptx.remove_prefix(std::min(ptx.size(), ptx.find_first_of(" \t") + 1));
+  ptx.remove_prefix(std::min(ptx.size(), ptx.find_first_of(" \t")));
+  const size_t first = ptx.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return;
+  ptx = ptx.substr(first, ptx.find(ptx[first] == '{' ? '}' : ',') - first);
+  for (size_t at = ptx.find('%'); at != std::string_view::npos; at = ptx.find('%', at + 1))
+    fn(ptx.substr(at, ptx.find_first_of(kEnds, at) - at));
+}
+
 /// Divisions whose divisor is not written as often as they divide: a compiler makes its reciprocal once,
 /// before their loop.
 std::set<uint64_t> divisions_by_what_stays(const Facts& f) {
   const auto text = [&](uint64_t pc) -> std::string_view { return text_cell(f.kernel().per_pc, "ptx", pc); };
   std::unordered_map<std::string_view, double> written;  // by register, the most that one operation does
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    double& most = written[operand(text(pc), 0)];
-    most = std::max(most, f.executed(pc));
+    for_each_written(text(pc), [&](std::string_view name) {
+      double& most = written[name];
+      most = std::max(most, f.executed(pc));
+    });
   }
   std::set<uint64_t> found;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
