@@ -1078,7 +1078,7 @@ TEST_F(RulesTest, AQuotientByWhatStaysIsAProduct) {
   operation("fp32", "add.f32 %f22, %f22, %f1", 28);
   EXPECT_EQ(sfu(), 0);
   for (const char* const writes :
-       {"add.f32 %f2, %f2, %f1", "@%p1 add.f32 %f2, %f2, %f1", "ld.shared.v2.f32 {%f4, %f2}, [%rd1]"}) {
+       {"add.f32 %f2, %f2, %f1", "@%p1 add.f32 %f2, %f2, %f1", "@%p1 ld.shared.v2.f32 {%f4, %f2}, [%rd1]"}) {
     kernel.per_pc.texts["ptx"].back() = writes;
     EXPECT_NEAR(sfu(), 28 * 100 * 8, 1) << "100 warps a scheduler, eight cycles for a reciprocal: " << writes;
   }

@@ -57,7 +57,7 @@ TEST(KnownDivisors, AnApproximateDivisionInALoopIsAProductIfItsDivisorComesFromB
 TEST(KnownDivisors, OneReciprocalServesABlockUntilItsDivisorChanges) {
   const auto reciprocals = [](std::string_view between) {
     const std::string text = thread_kernel(
-        ".reg .b32 %r<4>; .reg .f32 %f<6>;",
+        ".reg .pred %p; .reg .b32 %r<4>; .reg .f32 %f<6>;",
         fmt::format(
             "cvt.rn.f32.u32 %f0, %tid0; add.f32 %f1, %f0, 0f3F800000; div.approx.f32 %f2, %f0, %f1; {} "
             "div.approx.f32 %f3, %f2, %f1; cvt.rzi.u32.f32 %r1, %f3; st.global.u32 [%out], %r1; ret;",
@@ -66,7 +66,7 @@ TEST(KnownDivisors, OneReciprocalServesABlockUntilItsDivisorChanges) {
     return count_class(lower_ok(text, level(LoweringLevel::kSchedule, 0, 75)), OpClass::kSfuRcp);
   };
   EXPECT_EQ(reciprocals(""), 1u);
-  EXPECT_EQ(reciprocals("mul.f32 %f1, %f1, %f2;"), 2u);
+  EXPECT_EQ(reciprocals("setp.lt.f32 %p, %f2, 0f3F000000; @%p mul.f32 %f1, %f1, %f2;"), 2u);
 }
 
 TEST(Fences, AccessesThatReleaseToOtherBlocksHaveOneBefore) {
