@@ -189,6 +189,7 @@ EFFECTS: dict[str, Effect] = {
     "constant.l2_size": Effect(values=("256", "512")),
     "constant.l2_line": Effect(values=("32",), sets={"constant.l1_line": "32", "instruction.l1_line": "32"}),
     "constant.l2_ways": Effect(values=("1", "2"), sets={"constant.l2_size": "512"}),
+    "constant.idle_loads": Effect(program="regress/ranges/idle_constants.ptx"),
     "constant.l3_size": Effect(values=("256", "512"), sets=SMALL_CONSTANT | {"constant.l3_ways": "1"}),
     "constant.l3_line": Effect(values=("128",)),
     "constant.l3_latency": Effect(sets=SMALL_CONSTANT),

@@ -32,8 +32,8 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
   const ClassTiming& timing = warp.timing_of(op.op_class);
   if (access.lanes.none()) {
     // A reduction whose warps run out of lanes takes its shared accesses' time in full (measured on a V100);
-    // a table in constant memory that is read under predicates does not.
-    if (op.memory.space != Space::kConst) sm_.pipes.take(timing, now);
+    // a table in constant memory that is read under predicates may not (constant.idle_loads).
+    if (op.memory.space != Space::kConst || sm_.idle_constants) sm_.pipes.take(timing, now);
     mark_ready(w, op, now + sm_.issue_cycles, StallCause::kAluDependency);
     warp.stack.advance();
     return;

@@ -170,6 +170,7 @@ struct SmState {
   ExecutionPipes pipes;
   isa::MemoryAccess& access;
   SharedMemoryRules shared_rules;
+  bool idle_constants;          ///< constant loads that no lane executes take their pipe
   uint64_t shared_step_cycles;  ///< of one step of a shared-memory access
   /// Last start of a block, arrival at a barrier, exit, or warp that blocked, in core cycles.
   uint64_t last_event = 0;

@@ -165,6 +165,7 @@ struct MachineConfig {
     uint32_t l3_bytes = 0, l3_line = 0, l3_ways = 0;  ///< shared, sliced over the partitions
     double l2_latency_ns = 0, l3_latency_ns = 0;      ///< added beyond the level before
     uint32_t mshrs = 0;
+    bool idle_loads = false;  ///< loads that no lane executes keep their pipe busy, too
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
   /// Path of texture reads.

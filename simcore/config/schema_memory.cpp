@@ -29,6 +29,10 @@ std::span<const KeySpec> memory_keys() {
        "third level, beyond a second-level hit", AT(constant.l3_latency_ns)},
       {"constant", "mshrs", K::kInteger, "lines", "8", 1, 1024, "", "outstanding misses per SM",
        AT(constant.mshrs)},
+      {"constant", "idle_loads", K::kBoolean, "", "false", 0, 0, "",
+       "loads by address registers that no lane executes, by their predicate, keep the pipe of load_const "
+       "busy as long as others",
+       AT(constant.idle_loads)},
 
       {"texture", "cache", K::kChoice, "", "none", 0, 0, "none|own|l1",
        "texture reads take the load path uncached, have caches of their own, or use the L1 data "
