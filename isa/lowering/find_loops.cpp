@@ -449,6 +449,7 @@ std::optional<Value> LoopFinder::starts_at(uint32_t header, const Loop& loop, Va
 }
 
 UnrolledCost LoopFinder::cost_of_known(uint32_t header, const Loop& loop) const {
+  constexpr int kClustersFrom = 90;
   const uint32_t latch = loop.latch;
   std::vector<uint32_t> writes(program_.vars.size(), 0);
   for (uint32_t b = header; b <= latch; ++b) {
@@ -472,11 +473,14 @@ UnrolledCost LoopFinder::cost_of_known(uint32_t header, const Loop& loop) const 
         known =
             known && (op.src[i].is_literal() ? op.src[i].launch_constant == kNone : number[op.src[i].var]);
       for (const Var v : op.pred_src) known = known && (v == kNoVar || number[v]);
+      // Where a block's shared memory begins in its cluster's, no compiler knows.
+      const bool shared_known =
+          op.memory.space == Space::kShared && program_.machine_capability < kClustersFrom;
       const bool loads = op.kind == OpKind::kLoad && !op.memory.asynchronous &&
-                         (op.memory.space == Space::kShared || op.memory.space == Space::kLocal ||
+                         (shared_known || op.memory.space == Space::kLocal ||
                           (op.memory.space == Space::kParam && op.memory.has_base));
       if (known && loads) {
-        ++each.loads;
+        each.loads += op.accesses;
       } else if (known && op.kind == OpKind::kAlu) {
         each.gone += operation_cost(op);
         for_each_def(op, [&](Var v) { number[v] = writes[v] == 1; });

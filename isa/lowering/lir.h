@@ -68,6 +68,7 @@ struct Op {
   Var guard = kNoVar;
   uint64_t imm = 0;
   MemoryOperand memory;
+  uint8_t accesses = 1;  ///< of the program that are this one. merge_accesses.cpp
   bool outgoing =
       false;  ///< memory operation on the frame of the function to be called, behind the own frame
   uint32_t target = kNone;  ///< kBranch: block; kBranchTable: index into Program::tables; kCall: number of

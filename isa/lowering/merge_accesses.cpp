@@ -231,6 +231,8 @@ class Merger {
     op.memory.align_mask = static_cast<uint8_t>((count > 2 ? kPieceWords : count) * bytes - 1);
     op.num_dst = 0;
     op.num_src = op.memory.has_base ? 1 : 0;
+    op.accesses = 0;
+    uint32_t counted = kNone;
     for (uint32_t e = begin; e < begin + count; ++e) {
       if (piece.member[e] == kNone) {  // nobody reads it
         op.dst[op.num_dst++] = program_.new_var(VarClass::kRow32);
@@ -240,6 +242,8 @@ class Merger {
         continue;
       }
       const Op& part = (*ops_)[piece.member[e]];
+      if (piece.member[e] != counted) op.accesses += part.accesses;
+      counted = piece.member[e];
       const uint32_t element = e - place_of(part);
       if (load)
         op.dst[op.num_dst++] = part.dst[element];

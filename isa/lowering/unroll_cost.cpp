@@ -66,8 +66,9 @@ uint32_t operation_cost(const Op& op) {
     case OpKind::kLoad:
     case OpKind::kStore:
       if (op.memory.space == Space::kParam) return guard;
-      if (op.kind == OpKind::kStore && op.memory.space == Space::kShared) return 1 + guard;
-      return (op.memory.element_bytes < 4 && op.kind == OpKind::kLoad ? kNarrowLoad : kAccess) + guard;
+      if (op.kind == OpKind::kStore && op.memory.space == Space::kShared) return op.accesses + guard;
+      return (op.memory.element_bytes < 4 && op.kind == OpKind::kLoad ? kNarrowLoad : kAccess) * op.accesses +
+             guard;
     case OpKind::kAtomic:
       return (is_integer(op.type) ? kIntegerAtomic : kAccess) + guard;
     default:

@@ -272,6 +272,30 @@ TEST(Unroll, RandomLoopsGiveTheSameValues) {
   }
 }
 
+TEST(Unroll, SharedMemoryAtANumberIsAtNoNumberInACluster) {
+  // Four iterations of 40 FMA and 32 loads of shared memory at numbers: ptxas unrolls them on 7.5 and 8.0
+  // only. Fifteen of the loads' words are merged with others; each load counts.
+  std::string loads;
+  for (int i = 0; i < 32; ++i) loads += fmt::format("ld.shared.f32 %f{}, [%r7+{}];\n", 3 + i, 4 * i);
+  std::string fmas;
+  for (int i = 0; i < 40; ++i)
+    fmas += fmt::format("fma.rn.f32 %f0, %f0, %f{}, %f{};\n", 3 + i % 32, 3 + (i + 1) % 32);
+  const auto with = [&](int n, const std::string& products) {
+    std::string some;
+    for (size_t i = 0, line = 0; line < static_cast<size_t>(n); ++line) {
+      const size_t end = loads.find('\n', i) + 1;
+      some += loads.substr(i, end - i);
+      i = end;
+    }
+    return rounds_of("shl.b32 %r2, %r1, 7; mov.u32 %r3, s; add.u32 %r7, %r2, %r3;\n" + some + products, "4");
+  };
+  const std::string many = with(32, fmas);
+  EXPECT_EQ(branches_of(unrolled_for(many, 75)), 0u);
+  EXPECT_EQ(branches_of(unrolled_for(many, 80)), 0u);
+  EXPECT_EQ(branches_of(unrolled_for(many, 90)), 1u);
+  EXPECT_EQ(branches_of(unrolled_for(with(8, fmas), 90)), 0u) << "8 loads of 2 and 40 FMA are 56, of 97";
+}
+
 TEST(JoinSteps, AddressesOfIterationsAreOneAndAConstant) {
   const std::string text =
       rounds_of("ld.shared.f32 %f3, [%r5]; fma.rn.f32 %f0, %f3, %f1, %f0; add.u32 %r5, %r5, 4;", "16");
