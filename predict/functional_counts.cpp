@@ -130,7 +130,7 @@ std::vector<std::string> unmodelled(const core::MachineConfig& machine, const is
     what.emplace_back("textures: their fetches are in no transaction, cache or row");
   if (executes([](const isa::MicroOp& op) { return op.kind == isa::OpKind::kAtomic; }))
     what.emplace_back("atomics on the same word, which wait for each other at the partitions");
-  if (executes([](const isa::MicroOp& op) { return op.op_class == isa::OpClass::kLoadConst; }))
+  if (executes([](const isa::MicroOp& op) { return op.memory.space == isa::Space::kConst; }))
     what.emplace_back("misses of constant caches");
   return what;
 }

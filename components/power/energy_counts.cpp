@@ -142,7 +142,7 @@ EnergyCounts::Own EnergyCounts::own(const Kernel& kernel, uint64_t now) {
     const OpClass c = run.image->ops[i].op_class;
     sum.lanes[static_cast<size_t>(c)] += at.active_lanes;
     sum.words += at.active_lanes * kernel.words[i];
-    if (c == OpClass::kLoadConst) sum.constant_lines += at.transactions;
+    if (run.image->ops[i].memory.space == isa::Space::kConst) sum.constant_lines += at.transactions;
   }
   for (size_t i = 0; i < run.sm.size(); ++i) {
     const SmStats& s = run.sm[i];

@@ -22,7 +22,7 @@ bool is_memory(const MicroOp& op) {
     case OpKind::kLoad:
     case OpKind::kStore:
     case OpKind::kAtomic:
-      return op.memory.space != isa::Space::kParam;
+      return op.op_class != isa::OpClass::kLoadParam;
     default:
       return op.op_class == isa::OpClass::kWarp;
   }
@@ -110,7 +110,7 @@ class Block {
   [[nodiscard]] bool is_variable(const MicroOp& op) const {
     if (op.num_sb_writes == 0 || ends_block(op)) return false;
     const bool memory = op.kind == OpKind::kLoad || op.kind == OpKind::kAtomic;
-    return (memory && op.memory.space != isa::Space::kParam) || op.folded_load != isa::kNoTarget ||
+    return (memory && op.op_class != isa::OpClass::kLoadParam) || op.folded_load != isa::kNoTarget ||
            timing(op).latency > core::kMostStall;
   }
   [[nodiscard]] uint64_t when_ready(const MicroOp& op) const {

@@ -46,6 +46,7 @@ std::string kernel(const std::string& body) {
 .version 4.3
 .target sm_53
 .address_size 64
+.const .align 8 .u64 numbers[16];
 .visible .entry k(.param .u64 in)
 {
   .reg .u32 %r<32>;
@@ -68,7 +69,7 @@ struct Codes {
   }
 };
 
-Codes codes_of(const std::string& body, const Sets& more = {}) {
+Codes codes_of(const std::string& body, const Sets& more = {}, int capability = 13) {
   const core::MachineConfig machine = test::tesla_c1060(volta(more));
   std::string problem;
   const TimingTables timing = build_timing(machine, problem);
@@ -77,6 +78,8 @@ Codes codes_of(const std::string& body, const Sets& more = {}) {
   EXPECT_TRUE(parsed.ok());
   isa::LoweringOptions options;
   options.level = isa::LoweringLevel::kNone;
+  options.machine_capability = capability;
+  options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
   auto lowered = isa::lower_kernel(parsed.module, *parsed.module.entries().at(0), options);
   EXPECT_TRUE(std::holds_alternative<isa::KernelImage>(lowered));
   Codes c;
@@ -143,6 +146,20 @@ TEST(ControlCodes, LoadsSetBarriersThatTheirFirstUseWaitsFor) {
   EXPECT_EQ(c.codes[add[0]].waits, 1u << b);
   EXPECT_EQ(c.codes[add[1]].waits, 1u << a);
   EXPECT_EQ(c.codes[add[2]].waits, 0) << "it was waited for before";
+}
+
+TEST(ControlCodes, ConstantsAtKnownAddressesNeedNoBarrier) {
+  const std::string body =
+      "ld.const.u32 %r1, [numbers+8];\nld.const.u32 %r2, [%rd1];\nadd.u32 %r3, %r1, %r2;\nexit;";
+  const Codes before = codes_of(body, {}, 60), since = codes_of(body, {}, 70);
+  const auto with_barriers = [](const Codes& c) {
+    return std::ranges::count_if(
+        c.codes, [](const ControlCode& code) { return code.sets != ControlCode::kNoBarrier; });
+  };
+  EXPECT_EQ(with_barriers(before), 2);
+  EXPECT_EQ(with_barriers(since), 1);
+  ASSERT_EQ(since.at(isa::OpClass::kLoadConst).size(), 1u);
+  EXPECT_NE(since.codes[since.at(isa::OpClass::kLoadConst)[0]].sets, ControlCode::kNoBarrier);
 }
 
 std::string eight_loads() {

@@ -31,7 +31,7 @@ class Code {
     for (const size_t at : starts) starts_[at] = true;
     for (const MicroOp& op : image.ops)
       if (op.op_class == isa::OpClass::kLoadParam && op.kind == isa::OpKind::kLoad && op.num_dst == 1 &&
-          !op.memory.has_base && op.memory.element_bytes == 4)
+          op.memory.space == isa::Space::kParam && !op.memory.has_base && op.memory.element_bytes == 4)
         loaded_[row(op.dst[0])] = static_cast<uint32_t>(op.memory.offset);
   }
 

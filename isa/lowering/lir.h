@@ -201,6 +201,7 @@ void merge_accesses(Program& program, SimdLevel level);                     // m
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
 /// wide_products.cpp: 7.0 and up, where one instruction multiplies 32 bits to 64, and adds
 void time_wide_products(Program& program);
+void time_as_machine(Program& program);  // machine_classes.cpp
 /// known_divisors.cpp: 7.0 and up, approximate divisions whose reciprocal is there are products
 void time_known_divisors(Program& program);
 void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0 and up

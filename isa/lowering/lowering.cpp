@@ -193,9 +193,6 @@ void shape(lir::Program& program, SimdLevel simd) {
 /// What a kernel gets at least, whatever its largest block is.
 constexpr uint32_t kFewest = 16;
 
-/// Compute capability whose multiplier gives 64 bits and adds them in one instruction.
-constexpr int kWideProductsFrom = 70;
-
 /// From here on registers are assigned one by one. Before, the formula of machine_registers() and with_gaps()
 /// is as right or better over kernels that nobody looked at (docs/compiler.md).
 constexpr int kAssignsFrom = 80;
@@ -235,13 +232,13 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
     if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);
-    if (options.machine_capability >= kWideProductsFrom) lir::time_wide_products(program);
+    lir::time_as_machine(program);
     if (rewritten) lir::time_known_divisors(program);
     if (options.level == LoweringLevel::kSchedule)
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
     lir::coalesce(program, flow);
-  } else if (options.machine_capability >= kWideProductsFrom) {
-    lir::time_wide_products(program);
+  } else {
+    lir::time_as_machine(program);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
   uint32_t registers = lir::register_estimate(program, flow);

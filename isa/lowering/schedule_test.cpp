@@ -10,22 +10,6 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
 
-KernelImage scheduled(const std::string& text, int capability = 75) {
-  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
-}
-
-/// Of the operation that counts as the statement, if there is one, and not of those added for it.
-size_t position(const KernelImage& image, std::string_view statement) {
-  for (const bool counted : {true, false}) {
-    for (size_t i = 0; i < image.ops.size(); ++i) {
-      const MicroOp& op = image.ops[i];
-      if (image.ptx[op.ptx_index].text == statement && (op.ptx_count != 0 || !counted)) return i;
-    }
-  }
-  ADD_FAILURE() << "no operation of " << statement;
-  return image.ops.size();
-}
-
 TEST(Fuse, AddressesBecomeOneMultiplyAdd) {
   // %in and %out: tid * 256 + parameter, each one mad.wide that reads the parameter from the constant bank.
   const std::string text = thread_kernel(".reg .b32 %r0;", R"(
@@ -617,87 +601,6 @@ TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
   EXPECT_LT(position(image, "ld.global.u32 %r5, [%in+8]"),
             position(image, "ld.volatile.global.u32 %r6, [%in+12]"));
   EXPECT_LT(position(image, "bar.sync 0"), position(image, "ld.global.u32 %r7, [%in+16]"));
-}
-
-TEST(Schedule, KeepsToTheRegistersThatAFullSmHasForEachThread) {
-  std::string body, sum;
-  for (int i = 0; i < 60; ++i) {
-    body += "ld.global.u32 %r" + std::to_string(i) + ", [%in+" + std::to_string(4 * i) + "];\n";
-    sum += "add.u32 %s, %s, %r" + std::to_string(i) + ";\n";
-    body += "xor.b32 %s, %s, %r" + std::to_string(i) + ";\n";
-  }
-  const std::string text =
-      thread_kernel(".reg .b32 %r<60>, %s;", "mov.u32 %s, 0;\n" + body + "st.global.u32 [%out], %s; ret;");
-  LoweringOptions options = level(LoweringLevel::kSchedule, 0, 75);
-  options.threads_per_sm = 1024;
-  const uint32_t wide = lower_ok(text, options).registers;
-  EXPECT_GT(wide, 40u);  // all loads at once
-  EXPECT_LE(wide, 64u);
-  options.threads_per_sm = 2048;
-  const uint32_t narrow = lower_ok(text, options).registers;
-  EXPECT_GT(narrow, 16u);
-  EXPECT_LE(narrow, 32u);
-  expect_same_everywhere(text, 32);
-}
-
-TEST(Schedule, TakesTheNextStepOfOccupancyWhereNoOrderKeepsToTheLast) {
-  // 80 sums live all the time, so the least that they need is 96 registers, for 20 warps an SM. What these
-  // leave is used for loads that start early. A kernel for blocks of 1024 threads has to save.
-  constexpr int kSums = 80, kLoads = 40;
-  const auto n = [](int i) { return std::to_string(i); };
-  std::string body;
-  for (int i = 0; i < kSums; ++i) body += "ld.global.u32 %a" + n(i) + ", [%in+" + n(4 * (i % 60)) + "];\n";
-  body += "bar.sync 0;\n";
-  for (int i = 0; i < kLoads; ++i)
-    body += "ld.global.u32 %x" + n(i) + ", [%in+" + n(4 * i) + "]; mad.lo.u32 %a" + n(i) + ", %x" + n(i) +
-            ", %a" + n(i + 1) + ", %a" + n(i) + ";\n";
-  body += "bar.sync 0;\n";
-  for (int i = 1; i < kSums; ++i) body += "xor.b32 %a0, %a0, %a" + n(i) + ";\n";
-  const std::string text =
-      thread_kernel(".reg .b32 %a<80>, %x<40>;", body + "st.global.u32 [%out], %a0; ret;");
-  std::string bounded = text;
-  bounded.insert(bounded.find('{'), ".maxntid 1024, 1, 1\n");
-  EXPECT_GT(scheduled(text).registers, kSums + 8);
-  EXPECT_LE(scheduled(text).registers, 96u);
-  EXPECT_EQ(scheduled(text).spilled_registers, 0u);
-  EXPECT_EQ(scheduled(bounded).registers, 64u);
-  EXPECT_GT(scheduled(bounded).spilled_registers, 0u);
-  expect_same_everywhere(text, 32);
-}
-
-TEST(Schedule, ATileIsLoadedBeforeItIsStoredEvenIfNoFullScheduleFits) {
-  // Eight words of a tile go through registers to shared memory; then come products that no order found
-  // within the limit would start early. 20 values live all the time.
-  constexpr int kTile = 8, kSide = 4, kHeld = 20, kSteps = 8;
-  const auto n = [](int i) { return std::to_string(i); };
-  std::string body;
-  for (int i = 0; i < kSide * kSide; ++i) body += "mov.f32 %a" + n(i) + ", 0f00000000;\n";
-  for (int i = 0; i < kHeld; ++i) body += "ld.global.f32 %h" + n(i) + ", [%in+" + n(128 + 4 * i) + "];\n";
-  body += "bar.sync 0;\n";
-  for (int i = 0; i < kTile; ++i)
-    body += "ld.global.f32 %x" + n(i) + ", [%in+" + n(4 * i) + "]; st.shared.f32 [%r0+" + n(256 * i) +
-            "], %x" + n(i) + ";\n";
-  body += "bar.sync 0;\n";
-  for (int k = 0, x = kTile; k < kSteps; ++k, x += 2 * kSide) {
-    for (int i = 0; i < 2 * kSide; ++i)
-      body += "ld.shared.f32 %x" + n(x + i) + ", [%r0+" + n(128 * (k + i)) + "];\n";
-    for (int i = 0; i < kSide * kSide; ++i)
-      body += "fma.rn.f32 %a" + n(i) + ", %x" + n(x + i / kSide) + ", %x" + n(x + kSide + i % kSide) +
-              ", %a" + n(i) + ";\n";
-  }
-  body += "bar.sync 0;\n";
-  for (int i = 1; i < kSide * kSide; ++i) body += "add.f32 %a0, %a0, %a" + n(i) + ";\n";
-  for (int i = 0; i < kHeld; ++i) body += "add.f32 %a0, %a0, %h" + n(i) + ";\n";
-  const std::string text =
-      thread_kernel(".reg .f32 %a<16>, %h<20>, %x<80>; .reg .b32 %r<2>; .shared .align 16 .b8 s[4096];",
-                    "shl.b32 %r0, %tid0, 2; mov.u32 %r1, s; add.u32 %r0, %r0, %r1;\n" + body +
-                        "st.global.f32 [%out], %a0; ret;");
-  for (const int capability : {60, 75}) {
-    const KernelImage image = scheduled(text, capability);
-    EXPECT_LE(image.registers, 64u);
-    EXPECT_LT(position(image, "ld.global.f32 %x7, [%in+28]"), position(image, "st.shared.f32 [%r0+0], %x0"));
-  }
-  expect_same_everywhere(text, 32);
 }
 
 TEST(MachineCount, OperationsOfSeveralInstructionsTakeAsManyIssueSlots) {

@@ -125,4 +125,21 @@ inline void expect_same_everywhere(const std::string& text, uint32_t threads, ui
   }
 }
 
+/// For a machine of this compute capability, as ptxas would.
+inline KernelImage scheduled(const std::string& text, int capability = 75) {
+  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
+}
+
+/// Of the operation that counts as the statement, if there is one, and not of those added for it.
+inline size_t position(const KernelImage& image, std::string_view statement) {
+  for (const bool counted : {true, false}) {
+    for (size_t i = 0; i < image.ops.size(); ++i) {
+      const MicroOp& op = image.ops[i];
+      if (image.ptx[op.ptx_index].text == statement && (op.ptx_count != 0 || !counted)) return i;
+    }
+  }
+  ADD_FAILURE() << "no operation of " << statement;
+  return image.ops.size();
+}
+
 }  // namespace gpusim::isa::test
