@@ -63,11 +63,13 @@ const KernelImages::LoweredKernel& KernelImages::of(const core::LaunchSpec& spec
 std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
     const core::MachineConfig& m, isa::LoweringLevel level, const isa::Module& module,
     const isa::Function& entry, uint32_t registers, uint32_t stack,
-    std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes) {
+    std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes,
+    uint32_t registers_taken) {
   isa::LoweringOptions lowering;
   lowering.level = level;
   isa::set_machine(lowering, m);
   lowering.register_limit = registers;
+  lowering.registers_taken = registers_taken;
   if (stack != 0) lowering.stack_bytes = stack;
   lowering.alloca_bytes = alloca_bytes;
   lowering.address_of = std::move(address_of);
@@ -90,7 +92,8 @@ std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry
                                      if (v.space == isa::Space::kConst)
                                        constants_read_.emplace_back(&v, entry.name);
                                      return contents_.address_of(v);
-                                   });
+                                   },
+                                   0, spec.registers_taken);
   if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     report_diagnostics(*errors, module_.files, options_);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));

@@ -58,7 +58,8 @@ class KernelImages {
 [[nodiscard]] std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
     const core::MachineConfig& machine, isa::LoweringLevel level, const isa::Module& module,
     const isa::Function& entry, uint32_t registers, uint32_t stack,
-    std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes = 0);
+    std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes = 0,
+    uint32_t registers_taken = 0);
 /// Where the code of the first kernel lies, behind all data; and of the one after `kernel`.
 inline constexpr uint64_t kFirstCodeAddress = uint64_t{1} << 41;
 [[nodiscard]] uint64_t code_address_behind(const core::MachineConfig& machine,

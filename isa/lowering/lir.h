@@ -219,14 +219,18 @@ void sink_values(Program& program, const Flow& flow);  // sink.cpp
 void find_uniform(Program& program, const Flow& flow);
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible
+  /// No operation goes before one that is so many places before it. Who looks far takes what could start at
+  /// once, and may lack the registers then for what completes it.
+  uint32_t window = 2048;
   /// The lanes of a warp stay together without a bar.warp.sync, so they may exchange data through memory
   /// without one.
   bool lockstep = false;
   /// Only loads from global memory, and what they need, move before the rest, which stays in its order.
   bool only_loads = false;
 };
-/// Reorders the operations of each block. schedule.cpp
-void schedule(Program& program, const Flow& flow, const ScheduleOptions& options);
+/// Reorders the operations of each block; returns how often a warp then waits for global memory, if each loop
+/// has ten iterations. schedule.cpp
+uint64_t schedule(Program& program, const Flow& flow, const ScheduleOptions& options);
 void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

@@ -1,6 +1,8 @@
 #include "isa/lowering/lowering.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "isa/exec/device_services.h"
 #include "isa/lowering/link.h"
@@ -107,25 +109,43 @@ uint32_t most_at_run_time(const Function& entry) {
 /// an SM holds have some (of 135 kernels ptxas 13 gives 26 on sm_80 and 34 on sm_90, with 2048 threads,
 /// exactly 32, and on sm_75, with 1024, only 2), before those of the largest block.
 uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+  if (options.machine_capability >= 70 &&
+      options.registers_taken > registers_for(options.threads_per_sm, options))
+    return limit == 0 ? options.registers_taken : std::min(limit, options.registers_taken);
   const uint32_t fits = options.machine_capability >= 70
                             ? registers_for(options.threads_per_sm, options)
                             : registers_for(block_threads(entry, options), options);
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
-/// Scheduled for as many registers as the limit leaves. If no schedule stays below it, only loads start
-/// early, and unchanged if even that takes too many.
+/// Scheduled for as many registers as the limit leaves, or for fewer if that takes more. From compute
+/// capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits least
+/// often for global memory. If none stays below the limit, only loads start early, and unchanged if even that
+/// takes too many.
 void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
+  constexpr std::array<uint32_t, 5> kWindows{2048, 128, 64, 48, 32};
   const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
-  for (const bool only_loads : {false, true}) {
-    for (uint32_t eighths = 8; eighths >= 4; --eighths) {
-      lir::Program scheduled = program;
-      lir::schedule(scheduled, flow, {limit * eighths / 8, lockstep, only_loads});
-      if (lir::machine_registers(scheduled, flow) > most) continue;
-      program = std::move(scheduled);
-      return;
+  std::optional<lir::Program> best;
+  uint64_t fewest_waits = 0;
+  const auto fits = [&](const lir::ScheduleOptions& options) {
+    lir::Program scheduled = program;
+    const uint64_t waits = lir::schedule(scheduled, flow, options);
+    if (lir::machine_registers(scheduled, flow) > most) return false;
+    if (!best || waits < fewest_waits) {
+      best = std::move(scheduled);
+      fewest_waits = waits;
     }
+    return true;
+  };
+  for (const bool only_loads : {false, true}) {
+    for (const uint32_t window : kWindows) {
+      uint32_t eighths = 8;
+      while (eighths >= 4 && !fits({limit * eighths / 8, window, lockstep, only_loads})) --eighths;
+      if (eighths == 8 || lockstep || only_loads || (best && fewest_waits == 0)) break;
+    }
+    if (best) break;
   }
+  if (best) program = std::move(*best);
 }
 
 /// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each

@@ -42,6 +42,8 @@ struct LoweringOptions {
   int machine_capability = 13;  ///< compute capability x 10 of the machine: decides shared-operand folding
   uint32_t register_limit =
       0;  ///< per thread; above it registers spill to local memory. 0: the machine's maximum
+  /// Registers per thread that a real compiler's code takes, if that is known: the schedule may use as many.
+  uint32_t registers_taken = 0;
   uint32_t max_registers = 124;  ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
   /// Level kSchedule keeps so many registers free of use that a block of the largest size fits an SM: of an
   /// SM, and threads of such a block.

@@ -15,7 +15,7 @@ namespace gpusim::isa::lir {
 namespace {
 
 /// Longer stretches are scheduled piece by piece, which bounds the time.
-constexpr uint32_t kLongest = 512;
+constexpr uint32_t kLongest = 16384;
 
 /// Of a load from global memory.
 constexpr uint32_t kGlobalLatency = 200;
@@ -159,6 +159,7 @@ class BlockScheduler {
         limit_(options.limit),
         lockstep_(options.lockstep),
         only_loads_(options.only_loads),
+        window_(options.window),
         alive_(program.vars.size(), false),
         wanted_(program.vars.size(), 0),
         kept_(program.vars.size(), false),
@@ -196,6 +197,8 @@ class BlockScheduler {
     }
     touched_.clear();
   }
+
+  [[nodiscard]] uint32_t waits() const { return waits_; }  ///< for global memory, so far
 
  private:
   struct Node {
@@ -283,18 +286,27 @@ class BlockScheduler {
   void stretch(std::span<Op> ops, std::vector<Op>& ordered) {
     depend(ops);
     std::vector<uint32_t> ready;
-    for (uint32_t i = 0; i < ops.size(); ++i) {
-      if (nodes_[i].waits == 0) ready.push_back(i);
-    }
+    std::vector<bool> done(ops.size(), false);
+    uint32_t oldest = 0, seen = 0;  // the first operation that is not taken; behind those of the window
+    const auto look_further = [&] {
+      while (oldest < ops.size() && done[oldest]) ++oldest;
+      for (; seen < ops.size() && seen < oldest + window_; ++seen) {
+        if (nodes_[seen].waits == 0) ready.push_back(seen);
+      }
+    };
+    look_further();
     for (uint32_t now = 0; !ready.empty();) {
       const size_t at = choose(ops, ready, now);
       const uint32_t i = ready[at];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
+      done[i] = true;
+      if (nodes_[i].ready_at >= now + kGlobalLatency / 2) ++waits_;
       now = std::max(now, nodes_[i].ready_at);
       for (const uint32_t n : nodes_[i].next) {
         nodes_[n].ready_at = std::max(nodes_[n].ready_at, now + gap(ops, i, n));
-        if (--nodes_[n].waits == 0) ready.push_back(n);
+        if (--nodes_[n].waits == 0 && n < seen) ready.push_back(n);
       }
+      look_further();
       if (!nodes_[i].joins) now += access_of(ops[i]) != nullptr ? kAccessCycles : 1;
       take(ops[i], ordered);
     }
@@ -482,6 +494,8 @@ class BlockScheduler {
   const Program& program_;
   uint32_t limit_;
   bool lockstep_, only_loads_;
+  uint32_t window_;
+  uint32_t waits_ = 0;
   int pressure_ = 0;
   Var end_guard_ = kNoVar;  // of the block's last operation, where its latency counts
   std::vector<bool> alive_;
@@ -497,11 +511,25 @@ class BlockScheduler {
   std::vector<uint32_t> base_written_;          // of each op: who wrote the base it used
 };
 
+/// Of each block, if a branch backwards is a loop of ten iterations; loops inside three others count no more.
+std::vector<uint64_t> executions(const Program& program) {
+  constexpr uint64_t kIterations = 10, kMost = 1000;
+  std::vector<uint64_t> times(program.blocks.size(), 1);
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    const std::vector<Op>& ops = program.blocks[b].ops;
+    if (ops.empty() || ops.back().kind != OpKind::kBranch || ops.back().target > b) continue;
+    for (uint32_t i = ops.back().target; i <= b; ++i) times[i] = std::min(times[i] * kIterations, kMost);
+  }
+  return times;
+}
+
 }  // namespace
 
-void schedule(Program& program, const Flow& flow, const ScheduleOptions& options) {
+uint64_t schedule(Program& program, const Flow& flow, const ScheduleOptions& options) {
   const Liveness live = compute_liveness(program, flow);
   BlockScheduler scheduler(program, options);
+  const std::vector<uint64_t> times = executions(program);
+  uint64_t waits = 0;
   std::vector<Var> in, out;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];
@@ -515,8 +543,11 @@ void schedule(Program& program, const Flow& flow, const ScheduleOptions& options
       if (s.begin == first) in.push_back(s.var);
       if (s.end >= last) out.push_back(s.var);
     }
+    const uint32_t before = scheduler.waits();
     scheduler.run(block, in, out);
+    waits += (scheduler.waits() - before) * times[b];
   }
+  return waits;
 }
 
 }  // namespace gpusim::isa::lir
