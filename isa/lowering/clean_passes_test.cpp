@@ -194,5 +194,21 @@ TEST(SharedOperands, DoNotFoldOtherUses) {
             0u);  // address overwritten
 }
 
+TEST(DeadCode, PredicatesOfShufflesThatNobodyReadsAreNotWritten) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .pred %p<3>;", R"(
+    shfl.sync.bfly.b32 %r0|%p0, %tid0, 1, 31, -1;
+    shfl.sync.bfly.b32 %r1|%p1, %tid0, 2, 31, -1;
+    selp.u32 %r2, %r1, 7, %p1;
+    add.u32 %r2, %r2, %r0;
+    st.global.u32 [%out], %r2;
+    ret;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean, 0, 75));
+  std::vector<uint32_t> written;
+  for (const MicroOp& op : image.ops)
+    if (op.op_class == OpClass::kWarp) written.push_back(op.num_sb_writes);
+  EXPECT_EQ(written, (std::vector<uint32_t>{1, 2}));
+  expect_same_everywhere(text, 64);
+}
+
 }  // namespace
 }  // namespace gpusim::isa

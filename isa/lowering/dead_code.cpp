@@ -128,6 +128,15 @@ void remove_dead_code(Program& program) {
     for (Op& op : block.ops)
       if (has_red(op) && results_unread(op, uses)) op.num_dst = 0;
   }
+  // Compilers write a predicate beside each shuffle's result, which hardly anybody reads. All that are not
+  // read would be one register, for which the next shuffle waits.
+  for (Block& block : program.blocks) {
+    for (Op& op : block.ops) {
+      if (op.op_class != OpClass::kWarp || op.num_dst == 0) continue;
+      for (Var& p : op.pred_dst)
+        if (p != kNoVar && uses.readers[p] == 0) p = kNoVar;
+    }
+  }
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];
     if (!block.ops.empty() && block.ops.back().kind == OpKind::kBranch && block.ops.back().target == b + 1) {

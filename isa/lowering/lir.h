@@ -228,9 +228,10 @@ struct ScheduleOptions {
   /// Only loads from global memory, and what they need, move before the rest, which stays in its order.
   bool only_loads = false;
 };
-/// Reorders the operations of each block; returns how often a warp then waits for global memory, if each loop
-/// has ten iterations. schedule.cpp
-uint64_t schedule(Program& program, const Flow& flow, const ScheduleOptions& options);
+/// Reorders the operations of some blocks; returns how often a warp then waits for global memory in each.
+/// schedule.cpp
+std::vector<uint32_t> schedule(Program& program, const Flow& flow, const ScheduleOptions& options,
+                               const std::vector<bool>& which);
 void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

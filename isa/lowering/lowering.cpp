@@ -118,34 +118,48 @@ uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, u
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
-/// Scheduled for as many registers as the limit leaves, or for fewer if that takes more. From compute
-/// capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits least
-/// often for global memory. If none stays below the limit, only loads start early, and unchanged if even that
-/// takes too many.
+/// Of a block, the schedule that was found, and how often a warp waits in it for global memory.
+struct ScheduledBlock {
+  std::optional<std::vector<lir::Op>> ops;
+  uint32_t waits = 0;
+};
+
+/// Each block is scheduled for as many registers as the limit leaves, or for fewer if that takes more. From
+/// compute capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits
+/// least often for global memory. If none stays below the limit, only loads start early, and the block is
+/// unchanged if even that takes too many. Before 7.0 this holds for all blocks together.
 void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
-  constexpr std::array<uint32_t, 5> kWindows{2048, 128, 64, 48, 32};
+  constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
   const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
-  std::optional<lir::Program> best;
-  uint64_t fewest_waits = 0;
-  const auto fits = [&](const lir::ScheduleOptions& options) {
+  std::vector<ScheduledBlock> best(program.blocks.size());
+  std::vector<bool> open(best.size(), true);  // a better one may be found
+  /// Tries it for the blocks of `which`, and leaves those there that take too many registers.
+  const auto attempt = [&](const lir::ScheduleOptions& options, std::vector<bool>& which) {
     lir::Program scheduled = program;
-    const uint64_t waits = lir::schedule(scheduled, flow, options);
-    if (lir::machine_registers(scheduled, flow) > most) return false;
-    if (!best || waits < fewest_waits) {
-      best = std::move(scheduled);
-      fewest_waits = waits;
+    const std::vector<uint32_t> waits = lir::schedule(scheduled, flow, options, which);
+    const std::vector<uint32_t> needed = lir::block_registers(scheduled, flow);
+    if (lockstep && std::ranges::any_of(needed, [&](uint32_t n) { return n > most; })) return;
+    for (size_t b = 0; b < which.size(); ++b) {
+      if (!which[b] || needed[b] > most) continue;
+      which[b] = false;
+      if (!best[b].ops || waits[b] < best[b].waits) best[b] = {std::move(scheduled.blocks[b].ops), waits[b]};
+      if (options.limit == limit || best[b].waits == 0) open[b] = false;
     }
-    return true;
+  };
+  const auto any = [](const std::vector<bool>& blocks) {
+    return std::ranges::find(blocks, true) != blocks.end();
   };
   for (const bool only_loads : {false, true}) {
     for (const uint32_t window : kWindows) {
-      uint32_t eighths = 8;
-      while (eighths >= 4 && !fits({limit * eighths / 8, window, lockstep, only_loads})) --eighths;
-      if (eighths == 8 || lockstep || only_loads || (best && fewest_waits == 0)) break;
+      std::vector<bool> which = open;
+      for (uint32_t eighths = 8; eighths >= 4 && any(which); --eighths)
+        attempt({limit * eighths / 8, window, lockstep, only_loads}, which);
+      if (lockstep || only_loads) break;
     }
-    if (best) break;
+    for (size_t b = 0; b < open.size(); ++b) open[b] = !best[b].ops;
   }
-  if (best) program = std::move(*best);
+  for (size_t b = 0; b < best.size(); ++b)
+    if (best[b].ops) program.blocks[b].ops = std::move(*best[b].ops);
 }
 
 /// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each

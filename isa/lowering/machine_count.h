@@ -10,6 +10,10 @@ namespace gpusim::isa::lir {
 /// Registers that the sequence of an operation needs besides its sources and results.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
 
+/// Of each block alone, those of Registers::kNeeded that are alive or that the sequence of an operation
+/// takes.
+[[nodiscard]] std::vector<uint32_t> block_registers(const Program& program, const Flow& flow);
+
 /// A call of what the CUDA run-time system brings (printf, malloc, free, a failed assert).
 [[nodiscard]] bool calls_system(const Op& op);
 /// Registers of a kernel, at least: more if it has such a call. By experiment with ptxas 13.0, for sm_75 to

@@ -511,29 +511,17 @@ class BlockScheduler {
   std::vector<uint32_t> base_written_;          // of each op: who wrote the base it used
 };
 
-/// Of each block, if a branch backwards is a loop of ten iterations; loops inside three others count no more.
-std::vector<uint64_t> executions(const Program& program) {
-  constexpr uint64_t kIterations = 10, kMost = 1000;
-  std::vector<uint64_t> times(program.blocks.size(), 1);
-  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-    const std::vector<Op>& ops = program.blocks[b].ops;
-    if (ops.empty() || ops.back().kind != OpKind::kBranch || ops.back().target > b) continue;
-    for (uint32_t i = ops.back().target; i <= b; ++i) times[i] = std::min(times[i] * kIterations, kMost);
-  }
-  return times;
-}
-
 }  // namespace
 
-uint64_t schedule(Program& program, const Flow& flow, const ScheduleOptions& options) {
+std::vector<uint32_t> schedule(Program& program, const Flow& flow, const ScheduleOptions& options,
+                               const std::vector<bool>& which) {
   const Liveness live = compute_liveness(program, flow);
   BlockScheduler scheduler(program, options);
-  const std::vector<uint64_t> times = executions(program);
-  uint64_t waits = 0;
+  std::vector<uint32_t> waits(program.blocks.size(), 0);
   std::vector<Var> in, out;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];
-    if (block.ops.empty()) continue;
+    if (block.ops.empty() || !which[b]) continue;
     const uint32_t first = 2 * live.first_op[b];
     const auto last = first + 2 * static_cast<uint32_t>(block.ops.size()) - 1;
     in.clear();
@@ -545,7 +533,7 @@ uint64_t schedule(Program& program, const Flow& flow, const ScheduleOptions& opt
     }
     const uint32_t before = scheduler.waits();
     scheduler.run(block, in, out);
-    waits += (scheduler.waits() - before) * times[b];
+    waits[b] = scheduler.waits() - before;
   }
   return waits;
 }

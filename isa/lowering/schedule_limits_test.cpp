@@ -152,6 +152,39 @@ TEST(Schedule, LooksLessFarAheadWhereRegistersAreShort) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(Schedule, ABlockThatLacksRegistersLeavesOthersTheirs) {
+  // The differences above, with which no order keeps to the limit at once, and products of words in shared
+  // memory, which need twelve registers if all are loaded first.
+  constexpr int kWords = 32, kHeld = 14, kProducts = 6;
+  std::string body = "mov.u32 %s, 0; shl.b32 %t, %tid0, 2; mov.u32 %u, tile; add.u32 %t, %t, %u;\n";
+  for (int i = 0; i < kHeld; ++i) body += fmt::format("ld.global.u32 %h{}, [%in+{}];\n", i, 4 * i);
+  body += "bar.sync 0;\n";
+  for (int i = 0; i < kWords; ++i)
+    body += fmt::format(
+        "ld.global.u16 %a{0}, [%in+{1}]; add.s32 %x{0}, %tid0, {0}; min.s32 %y{0}, %x{0}, 40;"
+        " max.s32 %z{0}, %y{0}, 3; mul.wide.s32 %p{0}, %z{0}, 2; add.s64 %q{0}, %in, %p{0};"
+        " ld.global.u16 %b{0}, [%q{0}]; sub.s32 %d{0}, %a{0}, %b{0}; abs.s32 %e{0}, %d{0};"
+        " add.s32 %s, %s, %e{0};\n",
+        i, 4 * i);
+  body += "bar.sync 0; mov.u32 %i, 0;\nNEXT:\n";
+  for (int i = 0; i < kProducts; ++i)
+    body += fmt::format(
+        "ld.shared.u32 %v{0}, [%t+{1}]; ld.shared.u32 %w{0}, [%t+{2}]; mad.lo.u32 %s, %v{0}, %w{0}, %s;\n", i,
+        128 * i, 128 * i + 4096);
+  body += "add.u32 %i, %i, 1; setp.lt.u32 %c, %i, %ntid0; @%c bra NEXT;\n";
+  for (int i = 0; i < kHeld; ++i) body += fmt::format("add.u32 %s, %s, %h{};\n", i);
+  const std::string text = thread_kernel(
+      ".reg .b32 %s, %t, %u, %i, %ntid0, %a<32>, %b<32>, %x<32>, %y<32>, %z<32>, %d<32>, %e<32>, %h<14>, "
+      "%v<6>, %w<6>;"
+      " .reg .b64 %p<32>, %q<32>; .reg .pred %c; .shared .align 4 .b8 tile[8192];",
+      "mov.u32 %ntid0, %ntid.x;\n" + body + "st.global.u32 [%out], %s; ret;");
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, 90);
+  options.threads_per_sm = 2048;
+  const KernelImage image = lower_ok(text, options);
+  EXPECT_LE(image.registers, 32u);
+  EXPECT_LT(position(image, "ld.shared.u32 %w5, [%t+4736]"), position(image, "mad.lo.u32 %s, %v1, %w1, %s"));
+}
+
 TEST(Schedule, MayUseWhatARealCompilersCodeTakes) {
   // All of 40 words are there at once only with more registers than a full SM has for each thread.
   constexpr int kWords = 40;
