@@ -6,9 +6,11 @@
 
 #include <cmath>
 
+#include "analysis/models/latency_hidden/analysis.h"
 #include "analysis/models/latency_hidden/estimate.h"
 #include "analysis/models/latency_hidden/paper.h"
 #include "analysis/models/latency_hidden/testing.h"
+#include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -104,6 +106,54 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
   EXPECT_DOUBLE_EQ(time(70, 50, 0), 120.0 / 65);  // and from there to a copy
   EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
   EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // L2 is slower
+}
+
+TEST(Extended, RequestsAndRepliesGoThroughPortsOfSmsAndOfPartitions) {
+  Segment s;
+  s.behind[kRequestPort] = 120;
+  s.behind[kReplyPort] = 60;
+  Parameters p = test::plain_machine();
+  p.ports = 10;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 12);
+  p.partitions = 8;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 15);
+  p.uneven = 1.5;  // the busiest partition gets half as much more
+  EXPECT_DOUBLE_EQ(way_time(s, p), 22.5);
+  p.ports = 4;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 30);
+}
+
+TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  const Code code =
+      test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+  double loaded = 0;  // sectors per warp: of lines, as the cache asks for them
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (code.image.ops[pc].kind == isa::OpKind::kLoad && is_long(code.image.ops[pc]))
+      loaded += code.counts[pc].transactions * static_cast<double>(machine.l1.sector) / 32;
+  ASSERT_GT(loaded, 0);
+  const auto behind = [&](double share) {
+    Code one = code;
+    one.shape.blocks = 14;
+    one.shape.threads_per_block = 256;
+    one.shape.warps_per_block = 8;
+    Counts counts;
+    counts.l1_loads = 1;
+    counts.l2_reads = share * loaded * 14 * 8;
+    Behind sum{};
+    for (const Segment& s :
+         subject_of(machine, std::move(one), counts, known_data_sheet(machine.gpu.name), 14)
+             .workload.segments)
+      for (size_t u = 0; u < sum.size(); ++u) sum[u] += s.weight * s.behind[u];
+    return sum;
+  };
+  const Behind all = behind(1), half = behind(0.5), more = behind(2);
+  ASSERT_GT(all[kLines], 0);
+  EXPECT_DOUBLE_EQ(half[kLines], all[kLines] / 2);
+  EXPECT_LT(half[kReplyPort], all[kReplyPort]);
+  EXPECT_GT(half[kRequestPort], all[kRequestPort] / 2);  // stores all go out
+  EXPECT_LT(half[kRequestPort], all[kRequestPort]);
+  EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
