@@ -65,12 +65,27 @@ void scale_to_memory(const Counts& c, Subject& s) {
   }
 }
 
+/// Requests of atomics to the partition that is busiest at the time, for one to the mean, if all others are
+/// even: counts in few words are, whatever else a kernel reads and writes.
+double uneven_atomics(const Counts& c, const Code& code, double partitions) {
+  double atomics = 0;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (code.image.ops[pc].kind == isa::OpKind::kAtomic && is_long(code.image.ops[pc]))
+      atomics += code.counts[pc].transactions;
+  atomics *= static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
+  if (atomics <= 0 || c.requests <= 0) return 1;
+  const double share = std::min(1.0, atomics / c.requests);
+  const double busiest = partitions * c.to_busiest / c.requests - (kRandomlyUneven - 1);
+  return std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+}
+
 /// Memory's partitions and rows, and how alike warps are.
 void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s) {
   Parameters& p = s.parameters;
   if (c.requests > 0)
     p.uneven = std::max(
         1.0, c.to_busiest * static_cast<double>(machine.l2.partitions) / c.requests / kRandomlyUneven);
+  p.uneven_atomics = uneven_atomics(c, s.code, static_cast<double>(machine.l2.partitions));
   double memory = 0, read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
   for (const Segment& seg : s.workload.segments) {

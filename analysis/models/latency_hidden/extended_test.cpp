@@ -121,6 +121,9 @@ TEST(Extended, RequestsAndRepliesGoThroughPortsOfSmsAndOfPartitions) {
   EXPECT_DOUBLE_EQ(way_time(s, p), 22.5);
   p.ports = 4;
   EXPECT_DOUBLE_EQ(way_time(s, p), 30);
+  s.behind[kAtomics] = 200;  // partitions perform them
+  p.uneven_atomics = 2;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 50);
 }
 
 TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
@@ -154,6 +157,27 @@ TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
   EXPECT_GT(half[kRequestPort], all[kRequestPort] / 2);  // stores all go out
   EXPECT_LT(half[kRequestPort], all[kRequestPort]);
   EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
+}
+
+TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  // Of each warp one atomic and one load; all loads even, all atomics in one of five partitions.
+  const auto uneven = [&](double requests, double to_busiest) {
+    Code code = test::code_of(test::workload_text("advice/bins.ptx"), [](uint32_t) { return 1.0; });
+    for (OpCounts& c : code.counts) c.transactions /= 2;
+    code.shape.blocks = 10;
+    code.shape.threads_per_block = 32;
+    code.shape.warps_per_block = 1;
+    Counts counts;
+    counts.requests = requests;
+    counts.to_busiest = to_busiest;
+    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
+        .parameters.uneven_atomics;
+  };
+  EXPECT_NEAR(uneven(20, 10 + 2), 5, 0.2);
+  EXPECT_NEAR(uneven(20, 5 + 2), 2.5, 0.2);  // in two
+  EXPECT_EQ(uneven(20, 4), 1);
+  EXPECT_EQ(uneven(0, 0), 1);
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {

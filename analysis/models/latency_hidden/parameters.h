@@ -61,10 +61,13 @@ struct Parameters {
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
   double port_sms = 1;    ///< SMs that share a port
   double partitions = 0;  ///< of memory, each with a port of its own; 0: not known
+  /// Core cycles of a partition for an atomic access, and for each of its words that wait for each other.
+  double atomic_access = 0, atomic_word = 0, atomic_float = 0;
   double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
   double turns = 0;           ///< turns_of() all bytes of the kernel, whose warps read while others write
   double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
+  double uneven_atomics = 1;  ///< the same of atomics
   double rows = 1;            ///< memory's time with opening rows, for one without
   double translation = 0;     ///< core cycles that an access waits for its pages
 

@@ -211,6 +211,10 @@ class Builder : public PathVisitor {
     s.busy[p_.request_unit] += n * (beyond * transactions_of(c) * p_.request + p_.translation);
     const double sent = n * beyond * (goes_through_cache(op) ? levels_.sent : 1);
     add_flits(op, c, sent, s);
+    if (op.kind == OpKind::kAtomic)
+      s.behind[kAtomics] +=
+          n * (transactions_of(c) * p_.atomic_access +
+               c.words / c.executed * (isa::is_float(op.memory.type) ? p_.atomic_float : p_.atomic_word));
     if (op.kind != OpKind::kStore && p_.cache_lines > 0) {
       const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
       s.behind[kLines] +=
