@@ -27,8 +27,11 @@ LoadLevels load_levels(const Counts& c, const Parameters& p, const Code& code, d
   const auto blocks = static_cast<double>(shape.blocks);
   const double together = std::min(blocks, blocks_per_sm * p.sms);
   levels.first_round = 1 / std::ceil(blocks / together);
-  levels.of_memory = c.dram_read / (blocks * shape.warps_per_block);
-  levels.beyond_l2 = kSector * std::max(0.0, c.l2_reads - c.l2_read_hits) / (blocks * shape.warps_per_block);
+  // A miss of the L2 may bring more than it was asked for: nobody waits for memory for what it then has.
+  const double lacked = kSector * std::max(0.0, c.l2_reads - c.l2_read_hits);
+  const double waited = c.l2_reads > 0 ? std::min(c.dram_read, lacked) : c.dram_read;
+  levels.of_memory = waited / (blocks * shape.warps_per_block);
+  levels.beyond_l2 = lacked / (blocks * shape.warps_per_block);
   double loaded = 0;  // bytes per warp
   for (size_t pc = 0; pc < code.counts.size(); ++pc)
     if (goes_through_cache(code.image.ops[pc]))

@@ -159,6 +159,31 @@ TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
   EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
 }
 
+TEST(Extended, NobodyWaitsForWhatAMissOfTheL2BringsBesides) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  const auto waits = [&](double dram_read, double lacked) {
+    Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"),
+                              [](uint32_t line) { return line >= 38 && line <= 44 ? 96.0 : 1; });
+    code.shape.blocks = 36;
+    code.shape.threads_per_block = 256;
+    code.shape.warps_per_block = 8;
+    Counts counts;
+    counts.l1_loads = 100000;
+    counts.l1_hits = 50000;
+    counts.l2_reads = 100000;
+    counts.l2_read_hits = counts.l2_reads - lacked / 32;
+    counts.dram_read = dram_read;
+    double sum = 0;
+    for (const Segment& s :
+         subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 132)
+             .workload.segments)
+      sum += s.weight * s.wait;
+    return sum;
+  };
+  EXPECT_LT(waits(32e3, 64e3), waits(64e3, 64e3));
+  EXPECT_DOUBLE_EQ(waits(64e3, 32e3), waits(32e3, 32e3));
+}
+
 TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
   const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
   // Of each warp one atomic and one load; all loads even, all atomics in one of five partitions.
