@@ -25,7 +25,7 @@ std::string dims(const comp::Dim3& d) { return fmt::format("{},{},{}", d.x, d.y,
 
 /// Transactions of one operation, over all warps.
 struct Moved {
-  uint64_t transactions = 0, requested = 0, transferred = 0;
+  uint64_t transactions = 0, requested = 0, transferred = 0, words = 0;
 };
 
 /// One launch while it runs.
@@ -78,8 +78,12 @@ class LaunchCounter {
       access = &local_;
     }
     comp::coalesce(machine_.coalescer.rule, *access, list_, machine_.l1.line);
-    if (t.op->kind == isa::OpKind::kAtomic) comp::split_into_runs(*access, list_);
     Moved& m = moved_[t.pc];
+    if (t.op->kind == isa::OpKind::kAtomic) {
+      comp::split_into_runs(*access, list_);
+      comp::count_atomic_operations(machine_.coalescer.rule, *access, list_);
+      for (uint32_t i = 0; i < list_.count; ++i) m.words += list_.items[i].operations;
+    }
     m.transactions += list_.count;
     m.requested += uint64_t{t.access->bytes} * static_cast<uint64_t>(t.access->lanes.count());
     for (uint32_t i = 0; i < list_.count; ++i) m.transferred += list_.items[i].bytes;
@@ -128,8 +132,6 @@ std::vector<std::string> unmodelled(const core::MachineConfig& machine, const is
   };
   if (executes([](const isa::MicroOp& op) { return op.op_class == isa::OpClass::kTexture; }))
     what.emplace_back("textures: their fetches are in no transaction, cache or row");
-  if (executes([](const isa::MicroOp& op) { return op.kind == isa::OpKind::kAtomic; }))
-    what.emplace_back("atomics on the same word, which wait for each other at the partitions");
   if (executes([](const isa::MicroOp& op) { return op.memory.space == isa::Space::kConst; }))
     what.emplace_back("misses of constant caches");
   return what;
@@ -154,7 +156,8 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
     const comp::PcStats& at = run_.pc[pc];
     const auto of_warp = [&](uint64_t n) { return static_cast<double>(n) / warps; };
     k.code.counts.push_back({of_warp(at.executed), of_warp(at.transactions + moved_[pc].transactions),
-                             of_warp(moved_[pc].requested), of_warp(moved_[pc].transferred)});
+                             of_warp(moved_[pc].requested), of_warp(moved_[pc].transferred),
+                             of_warp(moved_[pc].words)});
   }
   Counts& c = counts_;
   for (const comp::SmStats& sm : run_.sm) {

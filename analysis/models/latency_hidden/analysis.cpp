@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/models/latency_hidden/own_reuse.h"
 #include "components/sm/timing.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -14,16 +15,29 @@ constexpr double kSector = 32;
 /// random numbers with the mean 256 (its window).
 constexpr double kRandomlyUneven = 1.09;
 
-LoadLevels load_levels(const Counts& c, const Parameters& p, const LaunchShape& shape, double blocks_per_sm) {
-  LoadLevels levels{0, 0, p.l1_latency, p.l2_latency, p.memory_latency};
+LoadLevels load_levels(const Counts& c, const Parameters& p, const Code& code, double blocks_per_sm) {
+  const LaunchShape& shape = code.shape;
+  LoadLevels levels;
+  levels.l1 = p.l1_latency;
+  levels.l2 = p.l2_latency;
+  levels.memory = p.memory_latency;
   if (p.l1_latency > 0) levels.l1_share = c.l1_loads > 0 ? c.l1_hits / c.l1_loads : 0;
   if (p.l2_latency > 0)
     levels.l2_share = c.l2_reads > 0 ? (1 - levels.l1_share) * std::min(1.0, c.l2_read_hits / c.l2_reads) : 0;
   const auto blocks = static_cast<double>(shape.blocks);
   const double together = std::min(blocks, blocks_per_sm * p.sms);
   levels.first_round = 1 / std::ceil(blocks / together);
-  levels.of_memory = c.dram_read / (blocks * shape.warps_per_block);
-  levels.beyond_l2 = kSector * std::max(0.0, c.l2_reads - c.l2_read_hits) / (blocks * shape.warps_per_block);
+  // A miss of the L2 may bring more than it was asked for: nobody waits for memory for what it then has.
+  const double lacked = kSector * std::max(0.0, c.l2_reads - c.l2_read_hits);
+  const double waited = c.l2_reads > 0 ? std::min(c.dram_read, lacked) : c.dram_read;
+  levels.of_memory = waited / (blocks * shape.warps_per_block);
+  levels.beyond_l2 = lacked / (blocks * shape.warps_per_block);
+  double loaded = 0;  // bytes per warp
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (goes_through_cache(code.image.ops[pc]))
+      loaded += std::max(code.counts[pc].transferred, code.counts[pc].transactions * p.cache_sector);
+  const double missed = (1 - levels.l1_share) * loaded * blocks * shape.warps_per_block;
+  if (p.cache_sector > 0 && missed > 0) levels.sent = std::min(1.0, kSector * c.l2_reads / missed);
   return levels;
 }
 
@@ -54,12 +68,27 @@ void scale_to_memory(const Counts& c, Subject& s) {
   }
 }
 
+/// Requests of atomics to the partition that is busiest at the time, for one to the mean, if all others are
+/// even: counts in few words are, whatever else a kernel reads and writes.
+double uneven_atomics(const Counts& c, const Code& code, double partitions) {
+  double atomics = 0;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (code.image.ops[pc].kind == isa::OpKind::kAtomic && is_long(code.image.ops[pc]))
+      atomics += code.counts[pc].transactions;
+  atomics *= static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
+  if (atomics <= 0 || c.requests <= 0) return 1;
+  const double share = std::min(1.0, atomics / c.requests);
+  const double busiest = partitions * c.to_busiest / c.requests - (kRandomlyUneven - 1);
+  return std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+}
+
 /// Memory's partitions and rows, and how alike warps are.
 void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s) {
   Parameters& p = s.parameters;
   if (c.requests > 0)
     p.uneven = std::max(
         1.0, c.to_busiest * static_cast<double>(machine.l2.partitions) / c.requests / kRandomlyUneven);
+  p.uneven_atomics = uneven_atomics(c, s.code, static_cast<double>(machine.l2.partitions));
   double memory = 0, read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
   for (const Segment& seg : s.workload.segments) {
@@ -75,9 +104,8 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   if (mean <= 0) return;
   s.workload.longest = std::max(1.0, c.longest_sum / static_cast<double>(s.code.shape.blocks) / mean);
   if (c.longest > 0)
-    s.workload.longest_path =
-        path_of(find_segments(s.code, p, load_levels(c, p, s.code.shape, s.workload.blocks_per_sm), warps),
-                c.longest);
+    s.workload.longest_path = path_of(
+        find_segments(s.code, p, load_levels(c, p, s.code, s.workload.blocks_per_sm), warps), c.longest);
 }
 
 }  // namespace
@@ -105,7 +133,7 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
   Workload& w = s.workload;
   w.shape = shape;
   w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
-  w.segments = find_segments(s.code, s.parameters, load_levels(counts, s.parameters, shape, w.blocks_per_sm),
+  w.segments = find_segments(s.code, s.parameters, load_levels(counts, s.parameters, s.code, w.blocks_per_sm),
                              shape.warps_per_block);
   if (s.parameters.l2_bytes > 0) scale_to_memory(counts, s);
   set_counts(machine, counts, s);

@@ -130,8 +130,9 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   const double n = warps->second;
   for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
     const auto value = [&](const char* column) { return static_cast<double>(kernel.per_pc[column][pc]) / n; };
-    code.counts.push_back(
-        {value("executed"), value("transactions"), value("requested_bytes"), value("transferred_bytes")});
+    code.counts.push_back({value("executed"), value("transactions"), value("requested_bytes"),
+                           value("transferred_bytes"),
+                           kernel.per_pc.has("atomic_words") ? value("atomic_words") : 0});
   }
   return code;
 }

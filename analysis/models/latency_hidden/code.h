@@ -21,6 +21,7 @@ struct OpCounts {
   double transactions = 0;  ///< of the memory, or steps of shared memory
   double requested = 0;     ///< bytes that threads asked for
   double transferred = 0;   ///< bytes of the transactions
+  double words = 0;         ///< that partitions' atomic units perform one after another
 };
 
 struct LaunchShape {

@@ -74,7 +74,7 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
         OpCounts& op = to_ops[pc];
         const double times = op.executed > 0 ? ops[pc].executed / op.executed : 0;
         op = op.executed > 0 ? OpCounts{ops[pc].executed, times * op.transactions, times * op.requested,
-                                        times * op.transferred}
+                                        times * op.transferred, times * op.words}
                              : ops[pc];
       }
       break;
@@ -85,7 +85,7 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
         if (ops[pc].executed <= 0) continue;
         const double times = op.executed / ops[pc].executed;
         op = {op.executed, times * ops[pc].transactions, times * ops[pc].requested,
-              times * ops[pc].transferred};
+              times * ops[pc].transferred, times * ops[pc].words};
       }
       break;
     case Input::kRows:

@@ -171,8 +171,10 @@ double memory_time(const Segment& s, const Parameters& p) {
 }
 
 double way_time(const Segment& s, const Parameters& p) {
-  return std::max(std::max(s.behind[kRequestPort], s.behind[kReplyPort]) / p.ports,
-                  s.behind[kLines] / p.used_sms);
+  const double flits = std::max(s.behind[kRequestPort], s.behind[kReplyPort]);
+  const double partitions =
+      p.partitions > 0 ? std::max(p.uneven * flits, p.uneven_atomics * s.behind[kAtomics]) / p.partitions : 0;
+  return std::max({flits / p.ports, partitions, s.behind[kLines] / p.used_sms});
 }
 
 Longer longer_of(const std::vector<Segment>& segments, double operations) {

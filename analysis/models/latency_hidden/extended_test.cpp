@@ -6,9 +6,11 @@
 
 #include <cmath>
 
+#include "analysis/models/latency_hidden/analysis.h"
 #include "analysis/models/latency_hidden/estimate.h"
 #include "analysis/models/latency_hidden/paper.h"
 #include "analysis/models/latency_hidden/testing.h"
+#include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -104,6 +106,103 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
   EXPECT_DOUBLE_EQ(time(70, 50, 0), 120.0 / 65);  // and from there to a copy
   EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
   EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // L2 is slower
+}
+
+TEST(Extended, RequestsAndRepliesGoThroughPortsOfSmsAndOfPartitions) {
+  Segment s;
+  s.behind[kRequestPort] = 120;
+  s.behind[kReplyPort] = 60;
+  Parameters p = test::plain_machine();
+  p.ports = 10;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 12);
+  p.partitions = 8;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 15);
+  p.uneven = 1.5;  // the busiest partition gets half as much more
+  EXPECT_DOUBLE_EQ(way_time(s, p), 22.5);
+  p.ports = 4;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 30);
+  s.behind[kAtomics] = 200;  // partitions perform them
+  p.uneven_atomics = 2;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 50);
+}
+
+TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  const Code code =
+      test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+  double loaded = 0;  // sectors per warp: of lines, as the cache asks for them
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (code.image.ops[pc].kind == isa::OpKind::kLoad && is_long(code.image.ops[pc]))
+      loaded += code.counts[pc].transactions * static_cast<double>(machine.l1.sector) / 32;
+  ASSERT_GT(loaded, 0);
+  const auto behind = [&](double share) {
+    Code one = code;
+    one.shape.blocks = 14;
+    one.shape.threads_per_block = 256;
+    one.shape.warps_per_block = 8;
+    Counts counts;
+    counts.l1_loads = 1;
+    counts.l2_reads = share * loaded * 14 * 8;
+    Behind sum{};
+    for (const Segment& s :
+         subject_of(machine, std::move(one), counts, known_data_sheet(machine.gpu.name), 14)
+             .workload.segments)
+      for (size_t u = 0; u < sum.size(); ++u) sum[u] += s.weight * s.behind[u];
+    return sum;
+  };
+  const Behind all = behind(1), half = behind(0.5), more = behind(2);
+  ASSERT_GT(all[kLines], 0);
+  EXPECT_DOUBLE_EQ(half[kLines], all[kLines] / 2);
+  EXPECT_LT(half[kReplyPort], all[kReplyPort]);
+  EXPECT_GT(half[kRequestPort], all[kRequestPort] / 2);  // stores all go out
+  EXPECT_LT(half[kRequestPort], all[kRequestPort]);
+  EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
+}
+
+TEST(Extended, NobodyWaitsForWhatAMissOfTheL2BringsBesides) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  const auto waits = [&](double dram_read, double lacked) {
+    Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"),
+                              [](uint32_t line) { return line >= 38 && line <= 44 ? 96.0 : 1; });
+    code.shape.blocks = 36;
+    code.shape.threads_per_block = 256;
+    code.shape.warps_per_block = 8;
+    Counts counts;
+    counts.l1_loads = 100000;
+    counts.l1_hits = 50000;
+    counts.l2_reads = 100000;
+    counts.l2_read_hits = counts.l2_reads - lacked / 32;
+    counts.dram_read = dram_read;
+    double sum = 0;
+    for (const Segment& s :
+         subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 132)
+             .workload.segments)
+      sum += s.weight * s.wait;
+    return sum;
+  };
+  EXPECT_LT(waits(32e3, 64e3), waits(64e3, 64e3));
+  EXPECT_DOUBLE_EQ(waits(64e3, 32e3), waits(32e3, 32e3));
+}
+
+TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  // Of each warp one atomic and one load; all loads even, all atomics in one of five partitions.
+  const auto uneven = [&](double requests, double to_busiest) {
+    Code code = test::code_of(test::workload_text("advice/bins.ptx"), [](uint32_t) { return 1.0; });
+    for (OpCounts& c : code.counts) c.transactions /= 2;
+    code.shape.blocks = 10;
+    code.shape.threads_per_block = 32;
+    code.shape.warps_per_block = 1;
+    Counts counts;
+    counts.requests = requests;
+    counts.to_busiest = to_busiest;
+    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
+        .parameters.uneven_atomics;
+  };
+  EXPECT_NEAR(uneven(20, 10 + 2), 5, 0.2);
+  EXPECT_NEAR(uneven(20, 5 + 2), 2.5, 0.2);  // in two
+  EXPECT_EQ(uneven(20, 4), 1);
+  EXPECT_EQ(uneven(0, 0), 1);
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {

@@ -17,8 +17,10 @@ namespace {
 
 using core::JsonValue;
 
-constexpr std::array<double OpCounts::*, 4> kOpMembers{&OpCounts::executed, &OpCounts::transactions,
-                                                       &OpCounts::requested, &OpCounts::transferred};
+constexpr std::array<double OpCounts::*, 5> kOpMembers{&OpCounts::executed, &OpCounts::transactions,
+                                                       &OpCounts::requested, &OpCounts::transferred,
+                                                       &OpCounts::words};
+constexpr int kForm = 2;
 
 const JsonValue& member(const JsonValue& object, std::string_view name, JsonValue::Kind kind) {
   const JsonValue* value = object.find(name);
@@ -88,14 +90,14 @@ std::string functional_json(const core::MachineConfig& machine, uint64_t sms,
                             std::span<const FunctionalKernel> kernels) {
   std::string list;
   for (const FunctionalKernel& k : kernels) list += (list.empty() ? "" : ",\n") + kernel_json(k);
-  return fmt::format("{{\"functional_counts\": 1, \"machine\": {}, \"sms\": {}, \"kernels\": [\n{}]}}\n",
-                     core::json_quoted(machine_identity(machine)),
+  return fmt::format("{{\"functional_counts\": {}, \"machine\": {}, \"sms\": {}, \"kernels\": [\n{}]}}\n",
+                     kForm, core::json_quoted(machine_identity(machine)),
                      sms == 0 ? static_cast<uint64_t>(machine.gpu.sms) : sms, list);
 }
 
 FunctionalFile functional_from_json(std::string_view text, const std::string& path) {
   const JsonValue document = core::parse_json(text, path);
-  if (number(member(document, "functional_counts", JsonValue::Kind::kNumber)) != 1)
+  if (number(member(document, "functional_counts", JsonValue::Kind::kNumber)) != kForm)
     core::raise_input_error(document.where, "counts of a functional run in another form than this program's");
   FunctionalFile file;
   file.machine = member(document, "machine", JsonValue::Kind::kString).text;

@@ -16,7 +16,7 @@ FunctionalKernel sample() {
   k.name = "k";
   k.grid = "2,1,1";
   k.block = "32,1,1";
-  k.code.counts = {{1, 2, 128, 64}, {0.5, 0, 0, 0}};
+  k.code.counts = {{1, 2, 128, 64, 5}, {0.5, 0, 0, 0, 0}};
   k.followed = 0.25;
   k.unmodelled = {"a \"thing\""};
   double value = 1;
@@ -47,14 +47,14 @@ TEST(FunctionalCounts, AreTheSameFromAFile) {
 
 TEST(FunctionalCounts, RefusesWhatIsNoSuchFile) {
   EXPECT_THROW((void)functional_from_json("{}", "f"), core::InputError);
-  EXPECT_THROW((void)functional_from_json(R"({"functional_counts": 2, "kernels": []})", "f"),
+  EXPECT_THROW((void)functional_from_json(R"({"functional_counts": 1, "kernels": []})", "f"),
                core::InputError);
   const std::vector<FunctionalKernel> kernels{sample()};
   const std::string text = functional_json({}, 1, kernels);
   for (const auto& [from, to] : {std::pair("\"rows\": 11", "\"rows\": -1"),
                                  {"\"rows\": 11", "\"rows\": 1e300"},
                                  {"\"sms\": 1", "\"sms\": \"all\""},
-                                 {"[0.5, 0, 0, 0]", "[0.5, 0, 0]"},
+                                 {"[0.5, 0, 0, 0, 0]", "[0.5, 0, 0, 0]"},
                                  {"\"counts\"", "\"count\""}}) {
     std::string wrong = text;
     const size_t at = wrong.find(from);
@@ -68,8 +68,8 @@ TEST(FunctionalCounts, RefusesWhatIsNoSuchFile) {
 TEST(TakeInput, EachTakesItsOwnAndAllOfThemEverything) {
   Counts timed, functional;
   for (const CountField& f : count_fields()) timed.*f.member = 1, functional.*f.member = 2;
-  const std::vector<OpCounts> ops{{4, 16, 400, 800}, {2, 0, 0, 0}};
-  std::vector<OpCounts> mine{{2, 4, 100, 100}, {2, 0, 0, 0}};
+  const std::vector<OpCounts> ops{{4, 16, 400, 800, 8}, {2}};
+  std::vector<OpCounts> mine{{2, 4, 100, 100, 2}, {2}};
   std::vector<OpCounts> executed = mine;
   Counts c = timed;
   take_input(Input::kOperations, ops, functional, executed, c);
@@ -77,10 +77,12 @@ TEST(TakeInput, EachTakesItsOwnAndAllOfThemEverything) {
   EXPECT_EQ(c.rows, 1);
   EXPECT_EQ(executed[0].executed, 4);
   EXPECT_EQ(executed[0].transactions, 8) << "two for each execution, as the timed run had";
+  EXPECT_EQ(executed[0].words, 4) << "one, as the timed run had";
   std::vector<OpCounts> moved = mine;
   take_input(Input::kTransactions, ops, functional, moved, c);
   EXPECT_EQ(moved[0].executed, 2);
   EXPECT_EQ(moved[0].transferred, 400) << "200 for each execution, as the functional run had";
+  EXPECT_EQ(moved[0].words, 4) << "two";
   c = timed;
   for (size_t i = 0; i < kInputs.size(); ++i) take_input(static_cast<Input>(i), ops, functional, mine, c);
   c.flops = 2;  // nothing predicts with them

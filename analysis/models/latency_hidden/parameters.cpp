@@ -178,6 +178,11 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   if (p.reply_flit <= 0) p.reply_flit = p.request_flit;
   p.header = static_cast<double>(machine.interconnect.header_bytes);
   p.port_sms = static_cast<double>(core::sms_per_port(machine));
+  p.partitions = static_cast<double>(machine.l2.partitions);
+  p.atomic_access = machine.l2.atomic_access_cycles * p.flit;
+  p.atomic_word = machine.l2.atomic_cycles * p.flit;
+  p.atomic_float =
+      machine.l2.atomic_float_cycles > 0 ? machine.l2.atomic_float_cycles * p.flit : p.atomic_word;
   if (machine.l1.bytes != 0) p.cache_lines = static_cast<double>(machine.l1.mshrs);
   p.units.emplace_back("requests");
   p.copies.push_back(1);

@@ -59,13 +59,17 @@ struct Parameters {
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
-  double port_sms = 1;             ///< SMs that share a port
+  double port_sms = 1;    ///< SMs that share a port
+  double partitions = 0;  ///< of memory, each with a port of its own; 0: not known
+  /// Core cycles of a partition for an atomic access, and for each of its words that wait for each other.
+  double atomic_access = 0, atomic_word = 0, atomic_float = 0;
   double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
-  double turns = 0;        ///< turns_of() all bytes of the kernel, whose warps read while others write
-  double uneven = 1;       ///< requests to the partition that is busiest at the time, for one to the mean
-  double rows = 1;         ///< memory's time with opening rows, for one without
-  double translation = 0;  ///< core cycles that an access waits for its pages
+  double turns = 0;           ///< turns_of() all bytes of the kernel, whose warps read while others write
+  double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
+  double uneven_atomics = 1;  ///< the same of atomics
+  double rows = 1;            ///< memory's time with opening rows, for one without
+  double translation = 0;     ///< core cycles that an access waits for its pages
 
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };
@@ -84,6 +88,7 @@ struct LoadLevels {
   /// that memory read, per warp.
   double first_round = 0, of_memory = 0;
   double beyond_l2 = 0;  ///< bytes per warp that the L2 lacked when they were asked for
+  double sent = 1;       ///< of what the SM's cache lacks: the rest waits for data on their way
   /// Mean latency of a load that waits for the slowest of so many transactions.
   [[nodiscard]] double latency(double transactions) const;
   [[nodiscard]] double latency(const Served& by) const;

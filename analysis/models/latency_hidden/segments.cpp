@@ -209,11 +209,16 @@ class Builder : public PathVisitor {
     if (op.kind != OpKind::kLoad) s.stored = now_ - began_;
     const double beyond = op.kind == OpKind::kLoad ? 1 - served_.hits : 1;
     s.busy[p_.request_unit] += n * (beyond * transactions_of(c) * p_.request + p_.translation);
-    add_flits(op, c, n * beyond, s);
+    const double sent = n * beyond * (goes_through_cache(op) ? levels_.sent : 1);
+    add_flits(op, c, sent, s);
+    if (op.kind == OpKind::kAtomic)
+      s.behind[kAtomics] +=
+          n * (transactions_of(c) * p_.atomic_access +
+               c.words / c.executed * (isa::is_float(op.memory.type) ? p_.atomic_float : p_.atomic_word));
     if (op.kind != OpKind::kStore && p_.cache_lines > 0) {
       const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
-      s.behind[kLines] += n * beyond * transactions_of(c) / p_.cache_lines *
-                          (second * levels_.l2 + (1 - second) * levels_.memory);
+      s.behind[kLines] +=
+          sent * transactions_of(c) / p_.cache_lines * (second * levels_.l2 + (1 - second) * levels_.memory);
     }
     s.requested += n * c.requested / c.executed;
     (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
@@ -224,11 +229,13 @@ class Builder : public PathVisitor {
     const double transactions = transactions_of(c);
     if (p_.flit <= 0 || transactions <= 0) return;
     const double bytes = c.transferred / c.executed / transactions;
-    const auto flits = [&](double data, double flit) { return std::ceil((data + p_.header) / flit); };
-    const bool load = op.kind == OpKind::kLoad, store = op.kind == OpKind::kStore;
+    const auto flits = [&](double data, double flit) {
+      return std::max(1.0, std::ceil((data + p_.header) / flit));
+    };
+    const bool store = op.kind == OpKind::kStore;
     const double replied = goes_through_cache(op) ? std::max(bytes, p_.cache_sector) : bytes;
     const double busy = times * transactions * p_.flit;
-    s.behind[kRequestPort] += busy * flits(load ? 0 : bytes, p_.request_flit);
+    s.behind[kRequestPort] += busy * flits(store ? bytes : 0, p_.request_flit);
     s.behind[kReplyPort] += busy * flits(store ? 0 : replied, p_.reply_flit);
   }
 

@@ -19,9 +19,9 @@ namespace gpusim::analysis::latency_hidden {
 enum class Wait : uint8_t { kData, kBarrier, kStore, kJoin, kEnd };
 [[nodiscard]] const char* wait_name(Wait wait);
 
-/// Behind the SM's queue: its ports to the interconnect and from it, and the lines that its
-/// cache can have on their way.
-enum BehindUnit : uint8_t { kRequestPort, kReplyPort, kLines, kBehindUnits };
+/// Behind the SM's queue: its ports to the interconnect and from it, the lines that its cache can have on
+/// their way, and the partitions' units that perform atomics.
+enum BehindUnit : uint8_t { kRequestPort, kReplyPort, kLines, kAtomics, kBehindUnits };
 using Behind = std::array<double, kBehindUnits>;
 
 /// Per warp and occurrence; times in core cycles.

@@ -196,6 +196,23 @@ TEST(Path, ALoopThatCountsARemainderDoesNotGrow) {
   EXPECT_DOUBLE_EQ(in_loops(all), 2 * 4);
 }
 
+TEST(Segments, PartitionsTakeTimeForAtomicsAndForTheirWords) {
+  const auto atomics = [](const char* workload) {
+    Code code = test::code_of(test::workload_text(workload), [](uint32_t) { return 1.0; });
+    for (OpCounts& c : code.counts) c.words = 7;
+    Parameters p = test::c1060();
+    p.atomic_access = 10;
+    p.atomic_word = 100;
+    p.atomic_float = 1000;
+    double sum = 0;
+    for (const Segment& s : find_segments(code, p, kMemory, 8)) sum += s.weight * s.behind[kAtomics];
+    return sum;
+  };
+  EXPECT_DOUBLE_EQ(atomics("advice/bins.ptx"), 2 * 10 + 7 * 100);  // one of integers, in two transactions
+  EXPECT_DOUBLE_EQ(atomics("advice/moments.ptx"), 2 * (2 * 10 + 7 * 1000.0));  // two of floats
+  EXPECT_DOUBLE_EQ(atomics("matmul/naive_16x16.ptx"), 0);
+}
+
 TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
   const LoadLevels levels{0.5, 0.25, 40, 200, 600};
   EXPECT_DOUBLE_EQ(levels.latency(1), 0.5 * 40 + 0.25 * 200 + 0.25 * 600);

@@ -66,6 +66,7 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.warp_loads = number(m.scheduler.warp_loads);
   r.store_buffer = number(m.lsu.store_buffer);
   r.block_start_cycles = static_cast<double>(m.gpu.block_start_cycles);
+  r.block_interval = m.gpu.block_interval;
   return r;
 }
 

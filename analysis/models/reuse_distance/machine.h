@@ -51,6 +51,7 @@ struct ReuseMachine {
   uint32_t queue = 1, store_buffer = 64;
   uint32_t warp_loads = 0;  ///< on their way for one warp; 0: no limit
   double block_start_cycles = 0;
+  double block_interval = 1;  ///< from one block that any SM gets to the next
   ReuseExtensions with;
   std::vector<uint32_t> sets_at_once;  ///< ReuseOptions
   uint32_t most_ways = 0;

@@ -23,27 +23,20 @@ class Grid {
   }
 
   void run() {
-    // One block a cycle, to the SMs in turn while one has room.
-    double now = 0;
-    for (bool started = true; started;) {
-      started = false;
-      for (auto& sm : sms_) {
-        if (next_block_ >= blocks_ || !sm->has_room()) continue;
-        start(*sm, now++);
-        next_block_ += stride_ - 1;
-        started = true;
-      }
-    }
-    std::vector<double> next;
-    for (const auto& sm : sms_) next.push_back(sm->next_event());
+    std::vector<double> next(sms_.size(), ReuseSm::kNever);
     for (;;) {
       const auto first = static_cast<size_t>(std::ranges::min_element(next) - next.begin());
+      if (const double at = next_dispatch(); at <= next[first] && at != ReuseSm::kNever) {
+        const size_t to = dispatch(at);
+        next[to] = sms_[to]->next_event();
+        continue;
+      }
       if (next[first] == ReuseSm::kNever) return;
       next[first] = ReuseSm::kNever;
       ReuseSm& sm = *sms_[first];
-      if (sm.run(*std::ranges::min_element(next))) {
-        if (stride_ > 1) pass_others();
-        if (next_block_ < blocks_) start(sm, sm.now());
+      if (sm.run(std::min(*std::ranges::min_element(next), next_dispatch()))) {
+        if (stride_ > 1 && full_) pass_others();
+        room_ = std::min(room_, sm.now());
       }
       next[first] = sm.next_event();
     }
@@ -69,9 +62,32 @@ class Grid {
     ++ends_;
     next_block_ = std::max(next_block_, turn_);
   }
-  void start(ReuseSm& sm, double at) { sm.start(next_block_++, at + machine_.block_start_cycles); }
+  /// When the next block begins, if no SM gets room before: one after the other.
+  [[nodiscard]] double next_dispatch() const {
+    return next_block_ < blocks_ ? std::max(room_, free_) : ReuseSm::kNever;
+  }
+  /// Gives the next block to the next SM in turn that has room for it.
+  size_t dispatch(double at) {
+    while (!sms_[sm_in_turn_]->has_room()) sm_in_turn_ = (sm_in_turn_ + 1) % sms_.size();
+    const size_t to = sm_in_turn_;
+    sms_[to]->start(next_block_++, at + machine_.block_start_cycles);
+    sm_in_turn_ = (to + 1) % sms_.size();
+    // Of one SM's blocks, which are a few of all, the model does not know when others let them begin.
+    free_ = at + (stride_ == 1 ? machine_.block_interval : 1);
+    if (!full_) next_block_ += stride_ - 1;
+    room_ = at;
+    if (std::ranges::none_of(sms_, [](const auto& sm) { return sm->has_room(); })) {
+      room_ = ReuseSm::kNever;
+      full_ = true;
+    }
+    return to;
+  }
   const ReuseMachine& machine_;
   uint64_t blocks_, stride_, next_block_ = 0;
+  size_t sm_in_turn_ = 0;
+  double free_ = 0;                            ///< when the dispatcher can give out a block
+  double room_ = 0;                            ///< since when an SM has room for one; kNever: none has
+  bool full_ = false;                          ///< all SMs have had all blocks that they hold
   uint64_t ends_ = 0, turn_ = 0, random_ = 1;  ///< of pass_others()
   std::vector<std::unique_ptr<ReuseSm>> sms_;
 };
