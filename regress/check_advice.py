@@ -142,10 +142,14 @@ def check_turns(gpusim: Gpusim) -> None:
 
 def check_launches(gpusim: Gpusim) -> None:
     """Launches of which one reads what another wrote cannot be one launch."""
-    folder, out = gpusim.source / "workloads", gpusim.scratch / "launches.h5"
-    for ptx, launch, needed in (("stencil/stencil", "stencil/steps", True), ("advice/launches", "advice/launches_before", False)):
-        gpusim.run("--config", "tesla_v100", folder / f"{ptx}.ptx", "--launch", folder / f"{launch}.toml", "--quiet", "--force", "--out",
-                   out).require_code(0)
+    ptx, out = gpusim.source / "workloads" / "advice" / "launches.ptx", gpusim.scratch / "launches.h5"
+    swapped = gpusim.scratch / "swapped.toml"
+    buffers = "".join(f'[[buffer]]\nname = "{name}"\ntype = "f32"\ncount = "N"\ninit = "iota"\n' for name in "ab")
+    swapped.write_text("[params]\nN = 8192\n" + buffers + '[[loop]]\nname = "step"\ntimes = 6\n'
+                       '[[launch]]\nkernel = "saxpy"\ngrid = 32\nblock = 256\nargs = ["a", "b", 0.5, 0, "N"]\nloop = "step"\n'
+                       '[[host]]\nstep = "swap(a, b)"\nloop = "step"\n')
+    for launch, needed in ((swapped, True), (ptx.with_name("launches_before.toml"), False)):
+        gpusim.run("--config", "tesla_v100", ptx, "--launch", launch, "--quiet", "--force", "--out", out).require_code(0)
         report = gpusim.run("advise", out, "--json").require_code(0).json()["advice"]
         merge = next(a for a in report if a["rule"] == "launch_overhead")
         require_equal(f"{launch}: {merge['what']}", "they need each other's results" in merge["what"], needed)
