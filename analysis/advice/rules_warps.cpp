@@ -359,7 +359,10 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
   }
   // A warp takes as long as before: those that are resident together are no fewer rounds elsewhere.
   p.after.rounds = std::max(1.0, p.after.rounds * best(f.sms()));
-  // The longest block takes as long as well, but for its waits for pipes that others of its SM use.
+  // One block that is much longer than others takes as long as well, but for its waits for pipes that others
+  // of its SM use. Blocks that are alike are long because of each other, and of their own warps.
+  constexpr double kLong = 2;
+  if (f.lives().longest < kLong * f.lives().mean) return p;
   const auto slots = [&](uint64_t n) { return static_cast<double>(n); };
   const double resident = slots(f.kernel().total_slots() - f.kernel().idle_slots());
   const double alone = resident > 0 ? 1 - slots(f.kernel().slots_of("pipe_busy")) / resident : 1;
