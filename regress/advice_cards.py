@@ -41,6 +41,7 @@ LEFT_OUT = {
     "many_values": "the driver gives both kernels the registers that they need",
     "precision_c1060": "the same kernels as precision",
     "own_ring": "it was written after the measurements",
+    "letters": "it was written after the measurements",
 }
 #: A gain from which on a change has helped: that from which `gpusim advise` speaks.
 HELPS = 1.05

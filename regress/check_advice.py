@@ -12,8 +12,8 @@ from runner import Gpusim, require, require_equal
 QUICK = ("camping", "one_counter", "launches", "few_blocks")
 #: Of the table of cards, those that are simulated again: a pair and a card.
 QUICK_ON_CARDS = (("few_blocks", "h100"), ("camping", "h200"))
-#: These two are about the whole run and stand in no table of rules about a kernel.
-OF_RUNS = {"launch_overhead", "transfer_overlap"}
+#: These look at more than a kernel's counts and stand in no table of rules about these.
+OF_RUNS = {"launch_overhead", "transfer_overlap", "uneven_work"}
 
 
 def check_pairs(gpusim: Gpusim) -> None:
@@ -128,5 +128,42 @@ def check_branch(gpusim: Gpusim) -> None:
             require(plain.read_text().splitlines()[line - 1].strip().startswith("@%p"), f"not the line of the condition: {first['place']}")
 
 
+def check_turns(gpusim: Gpusim) -> None:
+    """Blocks that wait for the block before are named by explain, and advise says what helps; the same scan with a look-back is not."""
+    folder, out = gpusim.source / "workloads" / "hardware", gpusim.scratch / "turns.h5"
+    for launch, waits in (("chained", True), ("look_back_warp", False)):
+        gpusim.run("--config", "tesla_v100", folder / "h100_scan.ptx", "--launch", folder / f"h100_scan_{launch}.toml", "--param", "N=32768",
+                   "--quiet", "--force", "--out", out).require_code(0)
+        text = gpusim.run("advise", out).require_code(0).out
+        require_equal(f"advise {launch}", "not judged in " in text and ": blocks that wait for other blocks\n" in text, waits)
+        limiter = gpusim.run("explain", out).require_code(0).out.split("limiter: ")[1].split("\n")[0]
+        require_equal(f"explain {launch}: {limiter}", limiter.startswith("waiting for other blocks: "), waits)
+
+
+def check_launches(gpusim: Gpusim) -> None:
+    """Launches of which one reads what another wrote cannot be one launch."""
+    ptx, out = gpusim.source / "workloads" / "advice" / "launches.ptx", gpusim.scratch / "launches.h5"
+    swapped = gpusim.scratch / "swapped.toml"
+    buffers = "".join(f'[[buffer]]\nname = "{name}"\ntype = "f32"\ncount = "N"\ninit = "iota"\n' for name in "ab")
+    swapped.write_text("[params]\nN = 8192\n" + buffers + '[[loop]]\nname = "step"\ntimes = 6\n'
+                       '[[launch]]\nkernel = "saxpy"\ngrid = 32\nblock = 256\nargs = ["a", "b", 0.5, 0, "N"]\nloop = "step"\n'
+                       '[[host]]\nstep = "swap(a, b)"\nloop = "step"\n')
+    for launch, needed in ((swapped, True), (ptx.with_name("launches_before.toml"), False)):
+        gpusim.run("--config", "tesla_v100", ptx, "--launch", launch, "--quiet", "--force", "--out", out).require_code(0)
+        report = gpusim.run("advise", out, "--json").require_code(0).json()["advice"]
+        merge = next(a for a in report if a["rule"] == "launch_overhead")
+        require_equal(f"{launch}: {merge['what']}", "they need each other's results" in merge["what"], needed)
+
+
+def check_uneven(gpusim: Gpusim) -> None:
+    """Rows of very different length: their blocks are to be divided."""
+    folder, out = gpusim.source / "workloads" / "spmv", gpusim.scratch / "uneven.h5"
+    gpusim.run("--config", "tesla_v100", folder / "csr_vector.ptx", "--launch", folder / "power_law_vector.toml", "--quiet", "--force", "--out",
+               out).require_code(0)
+    advised = [a["rule"] for a in gpusim.run("advise", out, "--json").require_code(0).json()["advice"]]
+    require("uneven_work" in advised, f"advised: {advised}")
+
+
 CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "cards": check_cards, "text": check_text, "copies": check_copies,
-                                               "left_aside": check_left_aside, "branch": check_branch}
+                                               "left_aside": check_left_aside, "branch": check_branch, "turns": check_turns, "launches": check_launches,
+                                               "uneven": check_uneven}

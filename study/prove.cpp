@@ -436,6 +436,11 @@ std::string proof_text(const Proof& proof) {
   if (!proof.named.empty())
     out += fmt::format("named from counters alone: {}{}\n", proof.named,
                        proof.named_text.empty() ? "" : fmt::format(" ({})", proof.named_text));
+  if (proof.named == "other_blocks")
+    out +=
+        "  blocks take turns: what saves time below is part of a turn, and more warps hide none of it; fewer "
+        "turns do "
+        "(gpusim advise)\n";
   const Gain *single = best_of(proof, false), *several = best_of(proof, true);
   if (single != nullptr)
     out += fmt::format("limited most by: {}\n", single->change.name) + meaning_text(single->change) +

@@ -139,6 +139,9 @@ TEST(ProofText, SaysThatTheNamedLimiterTakesOneCycleAlready) {
       proof_text(proof),
       testing::HasSubstr("  one cycle already, so not halved: cycles of a transaction in the coalescer\n"
                          "  what the counters name as the limiter has no row: cycles of a transaction"));
+  proof.named = "other_blocks";
+  EXPECT_THAT(proof_text(proof),
+              testing::HasSubstr("blocks take turns: what saves time below is part of a turn"));
   proof.named = "pipe_lsu";
   EXPECT_THAT(proof_text(proof),
               testing::HasSubstr("the limiter is halved in part only: cycles of the lsu pipe"));

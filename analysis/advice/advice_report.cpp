@@ -28,13 +28,9 @@ std::string kernel_line(const KernelEstimate& k) {
 std::string unjudged_text(const RunAdvice& run) {
   std::string out;
   for (const Unjudged& u : run.unjudged)
-    out += fmt::format(
-        "not judged in {}: the order of accesses whose places follow from loaded values\n{}    at {}\n    "
-        "sectors per request: {:.4g} sectors of 32 bytes (at least {:.1f} needed)\n",
-        printable(u.kernel),
-        indented("another order of the data, or of the work on them, can bring them together; how much that "
-                 "would gain does not follow from counts."),
-        printable(u.place), u.sectors, u.least);
+    out += fmt::format("not judged in {}: {}\n{}    at {}\n    {}\n", printable(u.kernel), u.what,
+                       indented(u.hint + "; how much that would gain does not follow from counts."),
+                       printable(u.place), printable(u.counter));
   return out;
 }
 
@@ -94,10 +90,12 @@ std::string advice_json(const RunAdvice& run) {
         core::json_number(a.kernels_gain), core::json_number(a.gain));
   std::string unjudged;
   for (const Unjudged& u : run.unjudged)
-    unjudged +=
-        fmt::format("{}{{\"launch\": {}, \"kernel\": {}, \"place\": {}, \"sectors\": {}, \"least\": {}}}",
-                    unjudged.empty() ? "" : ", ", u.launch, core::json_quoted(u.kernel),
-                    core::json_quoted(u.place), core::json_number(u.sectors), core::json_number(u.least));
+    unjudged += fmt::format(
+        "{}{{\"launch\": {}, \"kernel\": {}, \"what\": {}, \"place\": {}, \"counter\": {}, "
+        "\"sectors\": {}, \"least\": {}}}",
+        unjudged.empty() ? "" : ", ", u.launch, core::json_quoted(u.kernel), core::json_quoted(u.what),
+        core::json_quoted(u.place), core::json_quoted(u.counter), core::json_number(u.sectors),
+        core::json_number(u.least));
   return fmt::format("\"cycles\": {}, \"kernels\": [{}], \"advice\": [{}], \"unjudged\": [{}]",
                      core::json_number(run.cycles), kernels, list, unjudged);
 }
@@ -105,6 +103,7 @@ std::string advice_json(const RunAdvice& run) {
 std::string describe_rules() {
   std::string out;
   for (const Rule& rule : rules()) out += fmt::format("{}\n{}", rule.name, indented(rule.meaning));
+  out += fmt::format("uneven_work\n{}", indented("few blocks that run on when the others have ended"));
   out += fmt::format("launch_overhead\n{}", indented("launches of one kernel that could be one"));
   out += fmt::format("transfer_overlap\n{}", indented("copies that no kernel runs beside"));
   return out;

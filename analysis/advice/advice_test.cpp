@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/advise.h"
+#include "analysis/advice/launch_order.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/config/load.h"
+#include "simcore/launch/launch_numbers.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -598,6 +600,162 @@ TEST_F(RulesTest, OnlyWaitsForACrowdedPartitionMakeSmsUneven) {
   EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 80'000, 1) << "none waits";
   unit("lsu_wait_network", "SM", kSms, 0.4);
   EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 50'000, 1);
+}
+
+/// The few requests of the last warps are in few partitions, whatever the hash, and nothing waits for these.
+TEST_F(RulesTest, CrowdedPartitionsThatNothingWaitsForAreNoCamping) {
+  unit("dram_bus", "channel", 64, 0.5);
+  kernel.counters["noc_requests"] = 4.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  unit("lsu_wait_network", "SM", kSms, 0.002);
+  EXPECT_FALSE(partition_camping(facts()));
+  kernel.units.back().busy *= 100;
+  EXPECT_TRUE(partition_camping(facts()));
+}
+
+/// Rows of half a line: sectors are used whole, in twice as many transactions as they need.
+TEST_F(RulesTest, WholeSectorsInManyLinesAreProvedByTheirTransactions) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  const auto p = coalescing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->counter, "transactions per request");
+  EXPECT_EQ(p->value, 2);
+  EXPECT_EQ(p->unit, "transactions (at least 1.0 needed)");
+}
+
+TEST_F(RulesTest, BanksThatLoadedValuesChooseAreLeftAside) {
+  unit("shared", "SM", 80, 0.128);
+  unit("pipe_lsu", "SM", 80, 0.9);
+  operation("load_global", "ld.global.u32 %r1, [%rd1]", 1);
+  operation("int", "shl.b32 %r2, %r1, 2", 1);
+  operation("load_shared", "ld.shared.u32 %r3, [%r2]", 1, {{"replays", 2}});
+  EXPECT_FALSE(bank_conflicts(facts()));
+  const auto left = left_aside_banks(facts());
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->pc, 2);
+  EXPECT_THAT(left->counter, HasSubstr("2 steps"));
+  kernel.per_pc.texts["ptx"][1] = "shl.b32 %r2, %r9, 2";
+  EXPECT_TRUE(bank_conflicts(facts())) << "threads choose them";
+  EXPECT_FALSE(left_aside_banks(facts()));
+}
+
+/// out[i] = f(in[i]) with bytes, a thread for each.
+TEST_F(RulesTest, BytesOfNeighboursAreToBeAccessedAtOnce) {
+  const std::map<std::string, uint64_t> moved{
+      {"transactions", 1}, {"requested_bytes", 32}, {"transferred_bytes", 32}, {"slots_issued", 1}};
+  unit("dispatcher", "GPU", 1, 0.9);
+  unit("issue", "scheduler", 320, 0.3);
+  operation("int", "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x", 1, {{"slots_issued", 1}});
+  operation("int", "cvt.s64.s32 %rd4, %r3", 1, {{"slots_issued", 1}});
+  operation("int", "add.s64 %rd1, %rd5, %rd4", 1, {{"slots_issued", 1}});
+  operation("int", "add.s64 %rd2, %rd6, %rd4", 1, {{"slots_issued", 1}});
+  operation("load_global", "ld.global.u8 %r5, [%rd1]", 1, moved);
+  operation("int", "not.b32 %r6, %r5", 1, {{"slots_issued", 1}});
+  operation("store_global", "st.global.u8 [%rd2], %r6", 1, moved);
+  const Facts f = facts();
+  EXPECT_TRUE(f.uses_data(5));
+  EXPECT_FALSE(f.uses_data(3));
+  const auto p = wide_accesses(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 1);
+  EXPECT_THAT(p->what, HasSubstr("16 neighbouring elements at once, as one vector of 16 bytes"));
+  EXPECT_NEAR(p->after.units.at("dispatcher"), 90'000 / 16.0, 1);
+  // Of seven operations six are executed for all elements of an access; taking a byte out and putting one in
+  // are two more for each.
+  EXPECT_NEAR(p->after.units.at("issue"), 30'000 * (6 / 16.0 + 1 + 2) / 7, 1);
+  operation("barrier", "bar.sync 0", 1);
+  EXPECT_FALSE(wide_accesses(facts())) << "threads may hand elements to each other";
+  kernel.per_pc.numbers["executed"].back() = 0;
+  kernel.per_pc.texts["ptx"][4] = "ld.global.v4.u32 {%r5, %r7, %r8, %r9}, [%rd1]";
+  kernel.per_pc.texts["ptx"][6] = "st.global.v4.u32 [%rd2], {%r6, %r7, %r8, %r9}";
+  EXPECT_FALSE(wide_accesses(facts())) << "no wider ones are possible, and these are not of neighbours";
+  kernel.per_pc.texts["ptx"][4] = "ld.global.u8 %r5, [%rd1]";
+  kernel.per_pc.texts["ptx"][6] = "st.global.u8 [%rd2], %r6";
+  operation("load_global", "ld.global.u8 %r7, [%rd1+1]", 1, moved);
+  EXPECT_FALSE(wide_accesses(facts()))
+      << "the next element is loaded as well, at a place of another alignment";
+}
+
+TEST_F(RulesTest, LaunchesThatReadWhatOneBeforeHasWrittenCannotBeOne) {
+  kernel.name = "relax";
+  operation("load_global", "ld.global.f32 %f1, [%rd5]", 1);
+  operation("store_global", "st.global.f32 [%rd6], %f1", 1);
+  program = R"(
+.visible .entry relax(
+	.param .u64 .ptr .align 1 from,
+	.param .u64 to,
+	.param .u32 n
+)
+{
+	ld.param.u64 	%rd1, [from];
+	ld.param.u64 	%rd2, [to];
+	cvta.to.global.u64 	%rd3, %rd1;
+	cvta.to.global.u64 	%rd4, %rd2;
+	add.s64 	%rd5, %rd3, %rd9;
+	add.s64 	%rd6, %rd4, %rd9;
+	ld.global.f32 	%f1, [%rd5];
+	st.global.f32 	[%rd6], %f1;
+})";
+  const auto launches = [](const std::string& text) {
+    std::vector<std::vector<std::string>> arguments;
+    for (const core::WrittenLaunch& l : core::written_launches(text, "k.toml"))
+      arguments.push_back(l.arguments);
+    return arguments;
+  };
+  const auto turns = launches(R"(
+[[launch]]
+args = ["a", "b", 3]
+[[launch]]
+args = ["b", "a", "N"])");
+  EXPECT_EQ(turns, (std::vector<std::vector<std::string>>{{"a", "b", "3"}, {"b", "a", "N"}}));
+  EXPECT_EQ(handed_on(turns, facts(), program), "b");
+  EXPECT_EQ(handed_on({{"a", "b", ""}, {"a", "c", ""}}, facts(), program), "") << "both read what was there";
+  EXPECT_EQ(handed_on({{"a", "b", ""}, {"c", "d", ""}, {"d", "e", ""}}, facts(), program), "d");
+  const auto swapped = launches("[[launch]]\nargs = [\"a\", \"b\"]\n[[host]]\nstep = \"swap(a, b)\"");
+  EXPECT_EQ(handed_on({swapped[0], swapped[0]}, facts(), program), "a") << "a loop of the host swaps them";
+  kernel.per_pc.texts["ptx"][1] = "st.global.f32 [%rd5], %f1";
+  EXPECT_EQ(handed_on({{"a", "", "0"}, {"a", "", "256"}}, facts(), program), "") << "perhaps pieces of it";
+  EXPECT_EQ(handed_on({{"a", "", "0"}, {"a", "", "0"}}, facts(), program), "a");
+  EXPECT_EQ(handed_on({{}, {"b"}}, facts(), program), "") << "not known";
+}
+
+TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
+  kernel.name = "k";
+  const auto follow = [&](const std::string& turn) {
+    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.u32 %r1, 0;\n$L1:\n" + turn +
+              "\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 bra $L1;\nret;\n}";
+    return facts().turns_follow();
+  };
+  EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;")) << "a sum";
+  EXPECT_FALSE(follow("fma.rn.f32 %f3, %f2, %f2, %f1;\nmov.f32 %f1, %f3;")) << "of products";
+  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "a chain of products";
+  EXPECT_TRUE(follow("fma.rn.f32 %f1, %f1, %f2, %f3;")) << "a polynomial by Horner's rule";
+  EXPECT_TRUE(follow("ex2.approx.f32 %f3, %f1;\nadd.f32 %f1, %f1, %f3;")) << "steps of time";
+  EXPECT_TRUE(follow(
+      "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd9, %rd2;\nld.global.u32 %r2, [%rd3];\nmov.u32 %r2, %r9;"))
+      << "a list that is walked";
+  operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
+  operation("int", "mov.f32 %f1, %f3", 8);
+  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));
+  operation("fp32", "add.f32 %f8, %f8, %f9", 100);
+  EXPECT_FALSE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "another loop is longer";
+}
+
+TEST_F(RulesTest, TheLongestBlockIsNoShorterOnAnotherSm) {
+  for (uint64_t sm = 1; sm < kSms; ++sm) kernel.per_sm.numbers["inst_executed"][sm] = 100;
+  unit("pipe_fp32", "SM", 80, 0.9);
+  const auto gain_with = [&](BlockLives lives) {
+    const Facts f(kernel, machine, resources, program, lives);
+    return gain(f, *wave_quantisation(f));
+  };
+  EXPECT_GT(gain_with({}), 3);
+  EXPECT_GT(gain_with({80'000, 80'000}), 3) << "blocks that are alike are long because of their own warps";
+  EXPECT_NEAR(gain_with({5000, 80'000}), 100'000.0 / (80'000 + facts().estimator().recorded().start), 0.01);
 }
 
 TEST_F(RulesTest, NeighboursOfAStencilAreNotToBeCoalesced) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/advice/launch_order.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "analysis/source/source_lines.h"
@@ -173,10 +174,43 @@ void overlap_transfers(const Recording& recording, const Times& t, RunAdvice& ru
   run.advice.push_back(std::move(a));
 }
 
+/// How long blocks took; nothing without events.
+BlockLives lives_of(const Recording& recording, uint64_t launch) {
+  BlockLives lives;
+  if (!recording.has_events(launch, "block")) return lives;
+  const Table blocks = recording.events(launch, "block", "summary", {"start", "end"});
+  for (uint64_t row = 0; row < blocks.rows; ++row) {
+    const auto life = static_cast<double>(blocks["end"][row] - blocks["start"][row]);
+    lives.longest = std::max(lives.longest, life);
+    lives.mean += life / static_cast<double>(blocks.rows);
+  }
+  return lives;
+}
+
+/// A few long blocks run when the others have ended. The estimate has warps that are all alike: before it is
+/// scaled, it is what these would take.
+void even_out(const Group& g, const Facts& f, const Times& t, RunAdvice& run) {
+  constexpr double kUneven = 2, kIdle = 0.2;
+  const double own = f.estimator().own_error();
+  if (static_cast<double>(f.kernel().slots_of("no_warp")) <
+      kIdle * static_cast<double>(f.kernel().total_slots()))
+    return;
+  if (f.turns_follow() || f.lives().mean <= 0 || f.lives().longest < kUneven * f.lives().mean || own >= 0 ||
+      left_aside_blocks(f))
+    return;
+  run.advice.push_back(
+      {"uneven_work", core::short_kernel_name(f.kernel().name), g.longest,
+       "divide the work of the longest blocks among others, or begin with them: a few run when the "
+       "others have ended",
+       "", "core cycles of the longest block, for those of the mean one", "times",
+       f.lives().longest / f.lives().mean, 1 / (1 + own), gain_of(t.all, -own * g.cycles),
+       gain_of(t.launches, -own * g.cycles)});
+}
+
 /// Launches of one kernel that could be one: their starts and gaps go, and their blocks fill the machine
 /// together.
-void merge_launches(const Recording& recording, const Group& g, const Facts& f, const Times& t,
-                    RunAdvice& run) {
+void merge_launches(const Recording& recording, const Group& g, const Facts& f, std::string_view ptx,
+                    const Times& t, RunAdvice& run) {
   if (g.launches.size() < 2) return;
   const auto n = static_cast<double>(g.launches.size());
   const double gap = gaps(recording, g) / (n - 1);
@@ -189,13 +223,23 @@ void merge_launches(const Recording& recording, const Group& g, const Facts& f, 
   const double places = f.blocks_per_sm(f.resources()) * f.warps_per_block();
   if (places <= 0) return;
   merged.rounds = std::max({merged.rounds, n * f.warps() / std::max(1.0, f.sms()) / places});
-  const double after = std::min(now, f.estimator().cycles(merged));
   const double overhead = n * f.estimator().recorded().start + (n - 1) * gap;
-  run.advice.push_back({"launch_overhead", core::short_kernel_name(f.kernel().name), g.longest,
-                        fmt::format("make one launch of these {}, if they do not need each other's results "
-                                    "(else a graph, or a loop in the kernel: that saves {:.0f} core cycles)",
-                                    g.launches.size(), (n - 1) * (f.estimator().recorded().start + gap)),
-                        "", "starts of launches and gaps between them", "% of the launches' time",
+  const double between = (n - 1) * (f.estimator().recorded().start + gap);
+  const std::string needed = handed_on(recording, g.launches, f, ptx);
+  const double after = needed.empty() ? std::min(now, f.estimator().cycles(merged)) : now - between;
+  const std::string what =
+      needed.empty()
+          ? fmt::format(
+                "make one launch of these {}, if they do not need each other's results (else a "
+                "graph, or a loop in the kernel: that saves {:.0f} core cycles)",
+                g.launches.size(), between)
+          : fmt::format(
+                "make a graph of these {} launches, or one kernel with a loop in which all blocks wait "
+                "for each other: they need each other's results, for what one writes to `{}` another "
+                "reads",
+                g.launches.size(), needed);
+  run.advice.push_back({"launch_overhead", core::short_kernel_name(f.kernel().name), g.longest, what, "",
+                        "starts of launches and gaps between them", "% of the launches' time",
                         100 * overhead / now, 1, gain_of(t.all, now - after),
                         gain_of(t.launches, now - after)});
 }
@@ -215,12 +259,16 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   for (const Group& g : groups) {
     const KernelRecord& kernel = kernels.at(g.longest);
     if (kernel.cycles == 0 || kernel.units.empty()) continue;
-    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest), ptx);
+    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest), ptx,
+                      lives_of(recording, g.longest));
     const std::string name = core::short_kernel_name(kernel.name);
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});
-    if (const std::optional<LeftAside> l = left_aside(facts))
-      run.unjudged.push_back({name, place_of(kernel, l->pc, ptx), g.longest, l->sectors, l->least});
+    for (const std::optional<LeftAside>& l :
+         {left_aside(facts), left_aside_banks(facts), left_aside_blocks(facts)})
+      if (l)
+        run.unjudged.push_back({name, place_of(kernel, l->pc, ptx), g.longest, l->what, l->hint, l->counter,
+                                l->sectors, l->least});
     for (const Rule& rule : rules()) {
       const std::optional<Proposal> p = rule.propose(facts);
       if (!p) continue;
@@ -230,15 +278,17 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
                             gain_of(times.all, g.cycles * (1 - after / cycles)),
                             gain_of(times.launches, g.cycles * (1 - after / cycles))});
     }
-    merge_launches(recording, g, facts, times, run);
+    even_out(g, facts, times, run);
+    merge_launches(recording, g, facts, ptx, times, run);
   }
   if (selection.empty()) overlap_transfers(recording, times, run);
   // Where copies take most of the time, a kernel that could be much faster is worth a line all the same.
   std::erase_if(run.advice, [](const Advice& a) { return std::max(a.gain, a.kernels_gain) < kLeastGain; });
   // Advice about the same accesses says that their places are a matter of the data.
   std::erase_if(run.unjudged, [&](const Unjudged& u) {
-    return std::ranges::any_of(run.advice,
-                               [&](const Advice& a) { return a.rule == "packing" && a.launch == u.launch; });
+    return u.sectors > 0 && std::ranges::any_of(run.advice, [&](const Advice& a) {
+             return a.rule == "packing" && a.launch == u.launch;
+           });
   });
   std::ranges::stable_sort(run.advice, std::ranges::greater{}, &Advice::gain);
   return run;

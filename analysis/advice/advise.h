@@ -29,11 +29,12 @@ struct KernelEstimate {
   double own_error = 0;
 };
 
-/// Accesses that no rule is about, though they move more than they need.
+/// What costs time and no rule is about (rules.h).
 struct Unjudged {
   std::string kernel, place;
   uint64_t launch = 0;
-  double sectors = 0, least = 0;  ///< of a request
+  std::string what, hint, counter;
+  double sectors = 0, least = 0;  ///< of accesses: of a request
 };
 
 struct RunAdvice {

@@ -71,7 +71,7 @@ double Estimator::cycles(const Work& work) const {
   // arrivals, the wait grows with the burst as well as with the traffic.
   const double burst = std::min(1.0, work.burst / recorded_.burst);
   const double queued = before > 0 ? queues_ * burst * std::min(1.0, work.fullest_of_memory() / before) : 0;
-  return work.start + scale_ * active(work, felt_) + queued;
+  return std::max(work.least, work.start + scale_ * active(work, felt_) + queued);
 }
 
 }  // namespace gpusim::analysis::advice

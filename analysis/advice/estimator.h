@@ -26,6 +26,7 @@ struct Work {
   /// Of the slots that were lost, those lost to memory: what the estimate misses of these is queueing.
   double memory_share = 0;
   double burst = 1;  ///< transactions that an access of a warp sends one after another
+  double least = 0;  ///< core cycles that the kernel takes whatever its work, as that of one long block
 
   void scale(std::string_view unit, double factor);
   [[nodiscard]] double chain_sum() const;

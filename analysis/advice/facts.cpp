@@ -34,12 +34,16 @@ bool is_shared(std::string_view c) { return c.ends_with("_shared") || c == "shar
 bool is_spill(const Facts& facts, uint64_t pc) { return analysis::is_spill(facts.kernel().per_pc, pc); }
 
 Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
-             std::string_view ptx)
+             std::string_view ptx, BlockLives lives)
     : kernel_(kernel),
       machine_(machine),
       resources_(resources),
+      lives_(lives),
       origins_(origins_of(kernel, ptx)),
-      estimator_(recorded_work(ptx), static_cast<double>(kernel.cycles)) {}
+      estimator_(recorded_work(ptx), static_cast<double>(kernel.cycles)) {
+  find_uses(ptx);
+  turns_follow_ = turns_follow_each_other(kernel, ptx);
+}
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
 
@@ -231,6 +235,29 @@ void Facts::find_groups(std::string_view ptx) {
     groups_.push_back(group);
     if (is_memory_load(op_class(pc)) && executed(pc) > 0)
       on_their_way.merge(registers_of(std::string_view(text).substr(0, address)));
+  }
+}
+
+void Facts::find_uses(std::string_view ptx) {
+  const std::map<std::string, std::set<std::string>> unnamed = unnamed_results(kernel_, ptx);
+  uses_data_.assign(operations(), false);
+  std::set<std::string> loaded;
+  for (bool more = true; more;) {
+    more = false;
+    for (uint64_t pc = 0; pc < operations(); ++pc) {
+      const std::string& text = text_cell(kernel_.per_pc, "ptx", pc);
+      const bool load = op_class(pc) == "load_global", stores = op_class(pc).starts_with("store_");
+      const size_t behind = text.find(stores ? ' ' : ',');
+      if (!load && behind != std::string::npos) {
+        std::set<std::string> read = registers_of(std::string_view(text).substr(behind));
+        add_unnamed(unnamed, read);
+        uses_data_[pc] = std::ranges::any_of(read, [&](const std::string& r) { return loaded.contains(r); });
+      }
+      if (!load && (!uses_data_[pc] || stores)) continue;
+      for (const std::string& r :
+           registers_of(std::string_view(text).substr(0, std::min(behind, text.find('[')))))
+        more |= loaded.insert(r).second;
+    }
   }
 }
 

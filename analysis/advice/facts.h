@@ -19,17 +19,23 @@ struct LaunchResources {
   uint64_t threads = 0, registers = 0, shared_bytes = 0, spilled_registers = 0, local_bytes = 0;
 };
 
+/// Core cycles from the start of a block to its end; 0: not recorded.
+struct BlockLives {
+  double mean = 0, longest = 0;
+};
+
 class Facts {
  public:
   /// Keeps references to both.
   /// `ptx`: of the program; may be empty.
   Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
-        std::string_view ptx = {});
+        std::string_view ptx = {}, BlockLives lives = {});
 
   [[nodiscard]] const KernelRecord& kernel() const { return kernel_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
   [[nodiscard]] const LaunchResources& resources() const { return resources_; }
   [[nodiscard]] const Estimator& estimator() const { return estimator_; }
+  [[nodiscard]] const BlockLives& lives() const { return lives_; }
 
   /// Operations, by their number.
   [[nodiscard]] uint64_t operations() const { return kernel_.per_pc.rows; }
@@ -44,6 +50,10 @@ class Facts {
   [[nodiscard]] double counter(std::string_view name) const;
   /// Where an access goes.
   [[nodiscard]] const AddressOrigin& origin(uint64_t pc) const { return origins_[pc]; }
+  /// Whether it works on values that were loaded from global memory, or on what follows from them.
+  [[nodiscard]] bool uses_data(uint64_t pc) const { return uses_data_[pc]; }
+  /// Whether no turns of its loops can be divided among threads: each needs the one before.
+  [[nodiscard]] bool turns_follow() const { return turns_follow_; }
   /// Whether warps waited for what it returned.
   [[nodiscard]] bool awaited(uint64_t pc) const;
   /// Global atomics at places that threads decide, which nobody waits for, behind all loads and barriers, and
@@ -92,6 +102,7 @@ class Facts {
   [[nodiscard]] double memory_share() const;
   void find_own_waits();
   void find_groups(std::string_view ptx);
+  void find_uses(std::string_view ptx);
   /// Loads that are on their way together wait at the same time: how long this one, by its slots, as a share
   /// of those of all.
   [[nodiscard]] double share_of_wait(uint64_t pc) const;
@@ -101,7 +112,10 @@ class Facts {
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   LaunchResources resources_;
+  BlockLives lives_;
   std::vector<AddressOrigin> origins_;
+  std::vector<bool> uses_data_;
+  bool turns_follow_ = false;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;
   /// For each operation: loads with the same number are on their way together.

@@ -1,6 +1,7 @@
 #include "analysis/advice/origins.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,94 @@ std::vector<std::string> statements_of(std::string_view ptx, const std::string& 
 }
 
 }  // namespace
+
+namespace {
+
+struct Step {
+  std::string stem;  ///< "add" of "add.s32"
+  std::vector<std::string> results;
+  std::vector<std::set<std::string>> operands;  ///< registers of each
+};
+
+Step step_of(std::string_view text) {
+  if (text.starts_with('@')) text.remove_prefix(std::min(text.size(), text.find(' ') + 1));
+  Step s;
+  const size_t blank = std::min(text.find(' '), text.size());
+  s.stem = text.substr(0, text.substr(0, blank).find('.'));
+  // Commas within braces or brackets part no operands.
+  size_t depth = 0, from = blank;
+  const auto add = [&](std::string_view operand) { s.operands.push_back(registers_of(operand)); };
+  for (size_t at = blank; at < text.size(); ++at) {
+    if (text[at] == '{' || text[at] == '[') ++depth;
+    if ((text[at] == '}' || text[at] == ']') && depth > 0) --depth;
+    if (text[at] != ',' || depth > 0) continue;
+    add(text.substr(from, at - from));
+    from = at + 1;
+  }
+  add(text.substr(from));
+  if (s.stem == "st" || s.stem == "red" || s.stem == "bra" || s.stem == "bar") return s;
+  s.results.assign(s.operands.front().begin(), s.operands.front().end());
+  s.operands.erase(s.operands.begin());
+  return s;
+}
+
+/// Values so made can be made in parts.
+bool adds_up(const Step& s, size_t operand) {
+  constexpr std::array<std::string_view, 9> kSums{"add", "sub", "mov", "cvt", "min",
+                                                  "max", "and", "or",  "cvta"};
+  constexpr size_t kAddend = 2;
+  if (s.stem == "fma" || s.stem == "mad") return operand == kAddend;
+  return std::ranges::find(kSums, s.stem) != kSums.end();
+}
+
+}  // namespace
+
+bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
+  // Only loops that are executed most: steps of a tree at the end of a kernel follow each other in any
+  // kernel.
+  constexpr double kMuch = 0.5;
+  const std::vector<std::string> statements = statements_of(ptx, kernel.name);
+  std::map<std::string_view, uint64_t> named;
+  uint64_t most = 0;
+  for (uint64_t pc = 0; kernel.per_pc.has("executed") && pc < kernel.per_pc.rows; ++pc) {
+    uint64_t& times = named[text_cell(kernel.per_pc, "ptx", pc)];
+    times = std::max(times, kernel.per_pc["executed"][pc]);
+    most = std::max(most, times);
+  }
+  std::vector<Step> steps;
+  std::vector<uint64_t> executed(statements.size() + 1, 0);
+  for (const std::string& text : statements) steps.push_back(step_of(text));
+  // A statement that no operation names is part of the next one that is named.
+  for (size_t i = statements.size(); i-- > 0;) {
+    const auto at = named.find(statements[i]);
+    executed[i] = at == named.end() ? executed[i + 1] : at->second;
+  }
+  std::map<std::string, std::vector<size_t>> definitions;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const std::string& r : steps[i].results) definitions[r].push_back(i);
+  for (const auto& [r, where] : definitions) {
+    if (where.size() < 2) continue;
+    // Back from its definitions: whether one of them follows from it, by more than sums.
+    std::set<std::pair<size_t, bool>> seen;
+    std::vector<std::pair<size_t, bool>> left;
+    for (const size_t d : where)
+      if (static_cast<double>(executed[d]) >= kMuch * static_cast<double>(most)) left.emplace_back(d, true);
+    while (!left.empty()) {
+      const auto [at, sums] = left.back();
+      left.pop_back();
+      if (!seen.insert({at, sums}).second) continue;
+      for (size_t operand = 0; operand < steps[at].operands.size(); ++operand)
+        for (const std::string& of : steps[at].operands[operand]) {
+          const bool only_sums = sums && adds_up(steps[at], operand);
+          if (of == r && !only_sums) return true;
+          if (of == r) continue;
+          if (const auto d = definitions.find(of); d != definitions.end())
+            for (const size_t next : d->second) left.emplace_back(next, only_sums);
+        }
+    }
+  }
+  return false;
+}
 
 std::vector<AddressOrigin> origins_of(const KernelRecord& kernel, std::string_view ptx) {
   std::vector<std::string> operations;

@@ -5,7 +5,7 @@
 namespace gpusim::analysis::advice {
 
 std::span<const Rule> rules() {
-  static constexpr std::array<Rule, 15> kRules{{
+  static constexpr std::array<Rule, 16> kRules{{
       {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
       {"packing", "records at places that loaded values say, of which few bytes are used", packing},
       {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
@@ -19,6 +19,8 @@ std::span<const Rule> rules() {
       {"more_warps", "latency that too few warps of the launch hide", more_warps},
       {"block_size", "blocks so small that the SM's places for blocks, or their starts, limit the kernel",
        block_size},
+      {"wide_accesses", "threads that access a few bytes each where their neighbours access the next",
+       wide_accesses},
       {"wave_quantisation", "SMs that are done while others still have blocks", wave_quantisation},
       {"divergence", "lanes that are idle while others of their warp take another way", divergence},
       {"precision", "arithmetic in double precision", precision},

@@ -27,13 +27,21 @@ struct Rule {
 
 [[nodiscard]] std::span<const Rule> rules();
 
-/// Accesses of which no rule can say what another order would gain: loaded values say where they go.
+/// Something that costs time, and of which no rule can say what a change would gain.
 struct LeftAside {
-  uint64_t pc = 0;                ///< the one that moves most
-  double sectors = 0, least = 0;  ///< of a request of it, and what its bytes need
+  uint64_t pc = 0;  ///< the operation that costs most
+  std::string what, hint, counter;
+  double sectors = 0, least = 0;  ///< of accesses: of a request, and what its bytes need
 };
-/// Nothing if they move little beyond what their bytes need.
+/// Accesses whose order is a matter of the data: loaded values say where they go. Nothing if they move little
+/// beyond what their bytes need.
 std::optional<LeftAside> left_aside(const Facts& facts);
+/// Bank conflicts that are a matter of the data.
+std::optional<LeftAside> left_aside_banks(const Facts& facts);
+/// Blocks that wait for other blocks.
+std::optional<LeftAside> left_aside_blocks(const Facts& facts);
+/// Of an access to shared memory: loaded values say which banks lanes use.
+bool banks_of_data(const Facts& facts, uint64_t pc);
 
 // Of memory.
 std::optional<Proposal> coalescing(const Facts& facts);
@@ -42,6 +50,7 @@ std::optional<Proposal> partition_camping(const Facts& facts);
 std::optional<Proposal> shared_reuse(const Facts& facts);
 std::optional<Proposal> atomics(const Facts& facts);
 std::optional<Proposal> bank_conflicts(const Facts& facts);
+std::optional<Proposal> wide_accesses(const Facts& facts);
 // Of local memory.
 std::optional<Proposal> spills(const Facts& facts);
 std::optional<Proposal> local_arrays(const Facts& facts);

@@ -101,10 +101,18 @@ std::optional<Proposal> coalescing(const Facts& f) {
   p.what =
       "let neighbouring lanes access neighbouring words: arrays of fields instead of structures, rows "
       "instead of columns, or a tile in shared memory that turns one into the other";
-  p.counter = "sectors per request";
-  p.unit = fmt::format("sectors of 32 bytes (at least {:.1f} needed)",
-                       least_of(f, p.pc).bytes / kSector / std::max(1.0, f.executed(p.pc)));
-  p.value = f.count("transferred_bytes", p.pc) / kSector / std::max(1.0, f.executed(p.pc));
+  const double times = std::max(1.0, f.executed(p.pc)), bytes = f.count("transferred_bytes", p.pc);
+  const Least least = least_of(f, p.pc);
+  // Sectors can be used whole and yet be of several lines.
+  if (bytes > (1 + kWorthwhile) * least.bytes) {
+    p.counter = "sectors per request";
+    p.unit = fmt::format("sectors of 32 bytes (at least {:.1f} needed)", least.bytes / kSector / times);
+    p.value = bytes / kSector / times;
+  } else {
+    p.counter = "transactions per request";
+    p.unit = fmt::format("transactions (at least {:.1f} needed)", least.transactions / times);
+    p.value = f.count("transactions", p.pc) / times;
+  }
   p.after = f.estimator().recorded();
   set_coalesced_traffic(f, before, after, can_be_ordered, p.after);
   p.after.burst = std::max(1.0, p.after.burst * ratio(after.transactions(), before.transactions()));
@@ -118,6 +126,11 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   constexpr double kCrowded = 1.3;
   const double crowding = f.crowding();
   if (crowding < kCrowded) return std::nullopt;
+  // The few requests of a time, as of the last warps, are in few partitions, and no load/store unit waits for
+  // these.
+  constexpr double kNone = 0.01;
+  const UnitLoad* waits = f.kernel().unit("lsu_wait_network");
+  if (waits != nullptr && waits->mean() < kNone) return std::nullopt;
   Proposal p;
   // What the grid accesses from its beginning to its end goes to all partitions alike.
   p.pc = f.largest([&](uint64_t pc) {
@@ -137,7 +150,6 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   // others, and no longer do then.
   // If none waits, SMs are uneven for another reason.
   constexpr double kWaits = 0.1;
-  const UnitLoad* waits = f.kernel().unit("lsu_wait_network");
   if (waits == nullptr || waits->mean() < kWaits) return p;
   for (auto& [unit, busy] : p.after.units)
     if (const UnitLoad* u = f.kernel().unit(unit);
@@ -424,8 +436,13 @@ std::optional<Proposal> atomics(const Facts& f) {
   return p;
 }
 
+bool banks_of_data(const Facts& f, uint64_t pc) {
+  // Atomics are told apart: what they take is that lanes are on one word.
+  return is_shared(f.op_class(pc)) && f.op_class(pc) != "atom_shared" && f.origin(pc).of_data;
+}
+
 std::optional<Proposal> bank_conflicts(const Facts& f) {
-  const auto shared = [&](uint64_t pc) { return is_shared(f.op_class(pc)); };
+  const auto shared = [&](uint64_t pc) { return is_shared(f.op_class(pc)) && !banks_of_data(f, pc); };
   const double replays = f.sum("replays", shared), accesses = f.sum("executed", shared);
   if (accesses <= 0 || replays < kWorthwhile * accesses) return std::nullopt;
   Proposal p;

@@ -8,6 +8,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/profile/limiter.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -233,6 +234,40 @@ std::optional<LeftAside> left_aside(const Facts& f) {
   if (l.pc == f.operations()) return std::nullopt;
   l.sectors = f.count("transferred_bytes", l.pc) / kSector / std::max(1.0, f.executed(l.pc));
   l.least = least_of(f, l.pc).bytes / kSector / std::max(1.0, f.executed(l.pc));
+  l.what = "the order of accesses whose places follow from loaded values";
+  l.hint = "another order of the data, or of the work on them, can bring them together";
+  l.counter = fmt::format("sectors per request: {:.4g} sectors of 32 bytes (at least {:.1f} needed)",
+                          l.sectors, l.least);
+  return l;
+}
+
+std::optional<LeftAside> left_aside_banks(const Facts& f) {
+  const auto of_data = [&](uint64_t pc) { return banks_of_data(f, pc); };
+  const double replays = f.sum("replays", of_data);
+  if (replays <= 0 || replays < kWorthwhile * f.sum("executed", of_data)) return std::nullopt;
+  LeftAside l;
+  l.pc = f.largest([&](uint64_t pc) { return of_data(pc) ? f.count("replays", pc) : 0.0; });
+  l.what = "bank conflicts at places in shared memory that follow from loaded values";
+  l.hint =
+      "several copies of a table, each for a few lanes and beginning in another bank, or smaller words part "
+      "them";
+  l.counter = fmt::format("further steps of shared memory for each access: {:.4g} steps",
+                          f.count("replays", l.pc) / std::max(1.0, f.executed(l.pc)));
+  return l;
+}
+
+std::optional<LeftAside> left_aside_blocks(const Facts& f) {
+  const std::optional<BlocksThatWait> w = blocks_that_wait(f.kernel(), f.machine());
+  if (!w) return std::nullopt;
+  LeftAside l;
+  l.pc = w->asks;
+  l.what = "blocks that wait for other blocks";
+  l.hint =
+      "fewer turns take less: more work for a block, or a warp that looks at what many blocks before have "
+      "written, each of "
+      "which writes its own part at once instead of waiting";
+  l.counter =
+      fmt::format("times that warps ask for what another block is to write: {:.0f} each wait", w->times);
   return l;
 }
 

@@ -218,7 +218,7 @@ std::optional<Proposal> more_warps(const Facts& f) {
   const double places = static_cast<double>(f.blocks_per_sm(f.resources())) * f.warps_per_block();
   const double launched = f.warps() / std::max(1.0, f.sms());
   // Another rule speaks of what keeps warps that there are off an SM.
-  if (places <= 0 || launched > places || resident <= 0) return std::nullopt;
+  if (places <= 0 || launched > places || resident <= 0 || f.turns_follow()) return std::nullopt;
   const Work& now = f.estimator().recorded();
   const double active = static_cast<double>(f.kernel().cycles) - now.start;
   if (active <= 0 || now.fullest().second > kFull * active) return std::nullopt;
@@ -359,6 +359,14 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
   }
   // A warp takes as long as before: those that are resident together are no fewer rounds elsewhere.
   p.after.rounds = std::max(1.0, p.after.rounds * best(f.sms()));
+  // One block that is much longer than others takes as long as well, but for its waits for pipes that others
+  // of its SM use. Blocks that are alike are long because of each other, and of their own warps.
+  constexpr double kLong = 2;
+  if (f.lives().longest < kLong * f.lives().mean) return p;
+  const auto slots = [&](uint64_t n) { return static_cast<double>(n); };
+  const double resident = slots(f.kernel().total_slots() - f.kernel().idle_slots());
+  const double alone = resident > 0 ? 1 - slots(f.kernel().slots_of("pipe_busy")) / resident : 1;
+  p.after.least = std::min(slots(f.kernel().cycles), p.after.start + f.lives().longest * alone);
   return p;
 }
 

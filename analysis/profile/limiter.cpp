@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/profile/polling.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "simcore/text/json_text.h"
@@ -194,6 +195,54 @@ void add_drain(Estimate& e, const Shares& s, const KernelRecord& kernel, const c
     e.raise("network", std::min(port / 2, queued));
 }
 
+double sum_of(const Table& table, std::string_view column) {
+  double sum = 0;
+  for (uint64_t row = 0; table.has(column) && row < table.rows; ++row)
+    sum += static_cast<double>(table[column][row]);
+  return sum;
+}
+
+/// Warps that wait until another block has written something, and the others of their blocks, which wait for
+/// these at a barrier.
+struct Polling {
+  PollingLoop loop;
+  double slots = 0;  ///< share of all
+  double time = 0;   ///< share of the warps' time that asking again took, without queues
+  [[nodiscard]] double share() const { return std::min(slots, time); }
+  [[nodiscard]] double times() const { return 1 + loop.repeats / std::max(1.0, loop.waits); }
+};
+
+/// The loop that costs most. A barrier behind it counts if a block comes to it once for a wait.
+Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  constexpr double kOnce = 1.5;
+  const Table& t = kernel.per_pc;
+  const double all = static_cast<double>(kernel.total_slots());
+  const double warp_cycles = sum_of(kernel.per_sm, "active_warp_cycles"),
+               blocks = sum_of(kernel.per_sm, "blocks");
+  const double trip = (machine.l2.bytes == 0 ? way_to_dram(machine) : way_to_l2(machine)).all() * 1e-6 *
+                      static_cast<double>(machine.clocks.core_khz);
+  Polling most;
+  if (all == 0 || warp_cycles == 0 || blocks == 0) return most;
+  const double warps = sum_of(kernel.per_sm, "warps") / blocks;
+  for (const PollingLoop& loop : polling_loops(kernel)) {
+    double slots = 0, held = 1;
+    for (const CauseSlots& cause : kernel.causes)
+      for (uint64_t pc = loop.first; pc <= loop.last; ++pc)
+        if (const std::string column = slots_column(cause.name); t.has(column))
+          slots += static_cast<double>(t[column][pc]);
+    if (loop.barrier < t.rows) {
+      const auto come = static_cast<double>(t["executed"][loop.barrier]);
+      if (come <= kOnce * loop.waits * warps && t.has("slots_barrier")) {
+        held = std::max(1.0, come / loop.waits);
+        slots += static_cast<double>(t["slots_barrier"][loop.barrier]);
+      }
+    }
+    const Polling p{loop, slots / all, std::min(1.0, loop.repeats * trip * held / warp_cycles)};
+    if (p.share() > most.share()) most = p;
+  }
+  return most;
+}
+
 Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const Shares s(kernel, machine);
   Estimate e;
@@ -213,6 +262,7 @@ Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine
   e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
   e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);
+  e.add("other_blocks", s.of_resident(longest_polling(kernel, machine).share()) / 2);
   return e;
 }
 
@@ -286,6 +336,16 @@ std::string line_in_pipe(const KernelRecord& kernel, const core::MachineConfig& 
 
 constexpr Columns kMemoryData = {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram"};
 
+/// Where many slots had no warp, more of them hide nothing as long as the last ones run alone.
+std::string idle_text(const KernelRecord& kernel) {
+  constexpr double kMuch = 20;
+  const double all = static_cast<double>(kernel.total_slots());
+  const double idle = all == 0 ? 0 : 100 * static_cast<double>(kernel.slots_of("no_warp")) / all;
+  if (idle < kMuch) return {};
+  return fmt::format("; {:.0f} % of the slots had no warp: few blocks, or blocks that end at different times",
+                     idle);
+}
+
 /// How many warps would be needed for an operation in every slot, if they were as those that there are.
 std::string warps_text(const KernelRecord& kernel, const core::MachineConfig& machine) {
   double warp_cycles = 0, cycles = 0;
@@ -300,8 +360,10 @@ std::string warps_text(const KernelRecord& kernel, const core::MachineConfig& ma
   const double resident = static_cast<double>(kernel.total_slots() - kernel.idle_slots());
   const double wanted = warps * resident / issued;
   return fmt::format(
-      "; {:.0f} warps an SM are resident, about {:.0f} would hide it{}", std::ceil(warps), std::ceil(wanted),
-      wanted > machine.sm.max_warps ? fmt::format(" (an SM holds {})", machine.sm.max_warps) : "");
+             "; {:.0f} warps an SM are resident, about {:.0f} would hide it{}", std::ceil(warps),
+             std::ceil(wanted),
+             wanted > machine.sm.max_warps ? fmt::format(" (an SM holds {})", machine.sm.max_warps) : "") +
+         idle_text(kernel);
 }
 
 /// What a pipe's share is made of, if lanes that use one bank of shared memory take much of it.
@@ -437,16 +499,31 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
     return "latency of shared memory" + warps_text(kernel, machine) +
            line_of(kernel, {"slots_memory_shared"});
   if (name == "branch") return "branches that are being resolved" + line_of(kernel, {"slots_control"});
-  const double idle = share({"no_warp"});
-  return fmt::format("nothing alone: no unit twice as fast and no latency half as long would save {:.0f} %{}",
-                     100 * kLimits,
-                     idle >= 20 ? fmt::format("; {:.0f} % of the slots had no warp: few blocks, or blocks "
-                                              "that end at different times",
-                                              idle)
-                                : "");
+  if (name == "other_blocks") {
+    const Polling p = longest_polling(kernel, machine);
+    const double blocks = sum_of(kernel.per_sm, "blocks");
+    return fmt::format(
+        "waiting for other blocks: {:.0f} % of the slots while warps ask for what another block is to write, "
+        "{:.0f} "
+        "times each wait; if blocks take turns, a turn takes {:.0f} cycles: {}",
+        100 * p.slots, p.times(),
+        Shares(kernel, machine).active() * static_cast<double>(kernel.cycles) / std::max(1.0, blocks),
+        statement_place(kernel.per_pc, p.loop.asks));
+  }
+  return fmt::format("nothing alone: no unit twice as fast and no latency half as long would save {:.0f} %",
+                     100 * kLimits) +
+         idle_text(kernel);
 }
 
 }  // namespace
+
+std::optional<BlocksThatWait> blocks_that_wait(const KernelRecord& kernel,
+                                               const core::MachineConfig& machine) {
+  if (kernel.cycles == 0) return std::nullopt;
+  const Polling p = longest_polling(kernel, machine);
+  if (Shares(kernel, machine).of_resident(p.share()) / 2 < kLimits) return std::nullopt;
+  return BlocksThatWait{p.loop.asks, p.times()};
+}
 
 std::vector<LimiterCandidate> limiter_candidates(const KernelRecord& kernel,
                                                  const core::MachineConfig& machine) {

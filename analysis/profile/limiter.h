@@ -4,6 +4,7 @@
 // `gpusim explain --prove` simulates what these are estimates of, and regress/limiters.py compares the two
 // (docs/metrics.md).
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,8 @@ namespace gpusim::analysis {
 
 struct LimiterCandidate {
   /// "launch", "network", "dram", "atomics", "issue", "lsu", "pipe_NAME", "latency" (of memory),
-  /// "camping" (of requests, in few memory partitions at a time), "shared_latency", "dependency", "branch" or
-  /// "buffers".
+  /// "camping" (of requests, in few memory partitions at a time), "shared_latency", "dependency", "branch",
+  /// "other_blocks" (that are to write what warps ask for) or "buffers".
   std::string name;
   double saved = 0;  ///< core cycles, estimated
 };
@@ -33,6 +34,14 @@ inline constexpr std::string_view kNoLimiter = "nothing";
                                                                const core::MachineConfig& machine);
 /// The first of them, if it saves kLimits of `cycles`, else kNoLimiter.
 [[nodiscard]] std::string limiter_name(const std::vector<LimiterCandidate>& candidates, uint64_t cycles);
+
+/// Blocks that wait for other blocks for so long that half of it would be kLimits of the cycles.
+struct BlocksThatWait {
+  uint64_t asks = 0;  ///< the operation that reads what another block is to write
+  double times = 0;   ///< how often, for each wait
+};
+[[nodiscard]] std::optional<BlocksThatWait> blocks_that_wait(const KernelRecord& kernel,
+                                                             const core::MachineConfig& machine);
 
 /// One line about a kernel's limiter, without a new line: "atomics in partition 3 (94 % busy, mean of all 3
 /// %): line 50 `atom...`". Places in the code are left out if the kernel has no per_pc. Empty without units.

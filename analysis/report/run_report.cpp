@@ -351,10 +351,9 @@ class RunSection {
   [[nodiscard]] static std::string unjudged(const advice::RunAdvice& run) {
     std::string out;
     for (const advice::Unjudged& u : run.unjudged)
-      out += fmt::format(
-          "<p class=\"soft\">Not judged in {}: the order of accesses whose places follow from loaded values, "
-          "at {}: {:.4g} sectors of 32 bytes a request (at least {:.1f} needed).</p>\n",
-          html_text(core::demangled(u.kernel)), html_text(u.place), u.sectors, u.least);
+      out += fmt::format("<p class=\"soft\">Not judged in {}: {}, at {}: {}.</p>\n",
+                         html_text(core::demangled(u.kernel)), html_text(u.what), html_text(u.place),
+                         html_text(u.counter));
     return out;
   }
 

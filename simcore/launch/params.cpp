@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "simcore/launch/launch_numbers.h"
@@ -85,6 +86,52 @@ LaunchDescription parse_launch_numbers(std::string_view text, const std::string&
   read_flops(context, document, launch);
   messages.raise_if_any();
   return launch;
+}
+
+namespace {
+
+/// Of buffers that the host swaps, the name that stands for both.
+std::map<std::string, std::string> swapped_buffers(const toml::table& document) {
+  std::map<std::string, std::string> one;
+  const auto* steps = document["host"].as_array();
+  for (size_t i = 0; steps != nullptr && i < steps->size(); ++i) {
+    const toml::table* step = (*steps)[i].as_table();
+    const std::string text = step == nullptr ? std::string() : (*step)["step"].value_or(std::string());
+    constexpr std::string_view kSwap = "swap(";
+    const size_t comma = text.find(','), end = text.find(')');
+    if (!text.starts_with(kSwap) || comma == std::string::npos || end == std::string::npos || end < comma)
+      continue;
+    const auto name = [&](size_t from, size_t to) {
+      const size_t first = text.find_first_not_of(' ', from), last = text.find_last_not_of(' ', to - 1);
+      return first >= to || last < first ? std::string() : text.substr(first, last - first + 1);
+    };
+    one.emplace(name(comma + 1, end), name(kSwap.size(), comma));
+  }
+  return one;
+}
+
+}  // namespace
+
+std::vector<WrittenLaunch> written_launches(std::string_view text, const std::string& path) {
+  const toml::table document = parse_toml(text, path);
+  std::vector<WrittenLaunch> found;
+  const toml::array* launches = document["launch"].as_array();
+  if (launches == nullptr) return found;
+  const std::map<std::string, std::string> swapped = swapped_buffers(document);
+  for (const toml::node& node : *launches) {
+    const toml::table* launch = node.as_table();
+    if (launch == nullptr) continue;
+    found.push_back({(*launch)["kernel"].value_or(std::string()), {}});
+    const toml::array* arguments = (*launch)["args"].as_array();
+    if (arguments == nullptr) continue;
+    for (const toml::node& argument : *arguments) {
+      std::string name = argument.value_or(std::string());
+      if (const auto number = argument.value<double>()) name = fmt::format("{}", *number);
+      const auto at = swapped.find(name);
+      found.back().arguments.push_back(at == swapped.end() ? name : at->second);
+    }
+  }
+  return found;
 }
 
 }  // namespace gpusim::core

@@ -1,0 +1,98 @@
+#include "analysis/advice/launch_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "simcore/launch/launch_numbers.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+/// Names of a kernel's parameters, in their order.
+std::vector<std::string> parameters_of(std::string_view ptx, const std::string& kernel) {
+  std::vector<std::string> names;
+  size_t at = ptx.find(".entry " + kernel + "(");
+  if (at == std::string_view::npos) return names;
+  at = ptx.find('(', at) + 1;
+  for (std::string_view list = ptx.substr(at, ptx.find(')', at) - at); !list.empty();) {
+    const std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+    const size_t last = one.find_last_not_of(" \t\r\n");
+    if (last == std::string_view::npos) continue;
+    const std::string_view text = one.substr(0, last + 1);
+    std::string_view name = text.substr(text.find_last_of(" \t\r\n") + 1);
+    names.emplace_back(name.substr(0, name.find('[')));
+  }
+  return names;
+}
+
+/// Numbers of the parameters that say where accesses go.
+std::set<size_t> parameters_in(const Facts& f, const std::vector<std::string>& names, bool writes) {
+  std::set<size_t> found;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const std::string_view c = f.op_class(pc);
+    if (f.executed(pc) <= 0 || (writes ? c != "store_global" && c != "atom_global" : c != "load_global"))
+      continue;
+    const std::string& base = f.origin(pc).base;
+    for (size_t from = 0; from < base.size();) {
+      const size_t end = std::min(base.find(" + ", from), base.size());
+      const auto name = std::ranges::find(names, base.substr(from, end - from));
+      if (name != names.end()) found.insert(static_cast<size_t>(name - names.begin()));
+      from = end + 3;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string handed_on(const std::vector<std::vector<std::string>>& arguments, const Facts& f,
+                      std::string_view ptx) {
+  const std::vector<std::string> names = parameters_of(ptx, f.kernel().name);
+  const std::set<size_t> read = parameters_in(f, names, false), written = parameters_in(f, names, true);
+  // Of each buffer and the parameter by which it was written, the arguments of these launches.
+  std::map<std::pair<std::string, size_t>, std::set<std::vector<std::string>>> there;
+  for (const std::vector<std::string>& of_launch : arguments) {
+    for (const size_t r : read)
+      for (const size_t w : written) {
+        if (r >= of_launch.size()) continue;
+        // By one parameter, launches may each read and write a piece of their own, which another argument
+        // says.
+        const auto before = there.find({of_launch[r], w});
+        if (before != there.end() && (r != w || before->second.contains(of_launch))) return of_launch[r];
+      }
+    for (const size_t w : written)
+      if (w < of_launch.size() && !of_launch[w].empty()) there[{of_launch[w], w}].insert(of_launch);
+  }
+  return {};
+}
+
+std::string handed_on(const Recording& recording, const std::vector<uint64_t>& launches, const Facts& f,
+                      std::string_view ptx) {
+  std::vector<std::vector<std::string>> arguments;
+  try {
+    const std::vector<core::WrittenLaunch> all =
+        core::written_launches(recording.launch_text(), recording.path() + ":/inputs/launch");
+    bool repeated = false;
+    for (const uint64_t launch : launches) {
+      const uint64_t number = recording.attribute(launch, "launch");
+      repeated = repeated || number >= all.size();
+      if (number < all.size()) arguments.push_back(all[number].arguments);
+    }
+    if (repeated) {
+      // A loop carries out its launches again: what one writes, those before it in the file read as well.
+      arguments.clear();
+      for (int turn = 0; turn < 2; ++turn)
+        for (const core::WrittenLaunch& l : all)
+          if (l.kernel.empty() || l.kernel == f.kernel().name) arguments.push_back(l.arguments);
+    }
+  } catch (const core::InputError&) {
+    // Options stood for a launch file.
+  }
+  return handed_on(arguments, f, ptx);
+}
+
+}  // namespace gpusim::analysis::advice

@@ -1,0 +1,138 @@
+// Threads that access a few bytes each: neighbouring ones of several threads can be one access of one thread.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/advice/rules.h"
+#include "analysis/advice/traffic.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+constexpr uint64_t kMostBytes = 16;  ///< bytes of a thread's access
+constexpr double kInLoop = 2;        ///< executions by a warp from which on an operation is in a loop
+
+/// Accesses of threads in the order of the grid, each to an element of an array.
+bool is_narrow(const Facts& f, uint64_t pc) {
+  const AddressOrigin& o = f.origin(pc);
+  return is_global(f.op_class(pc)) && f.executed(pc) > 0 && o.contiguous && o.bytes > 0 &&
+         o.bytes < kMostBytes;
+}
+
+double each_warp(const Facts& f, uint64_t pc) { return f.executed(pc) / f.warps(); }
+
+struct Narrow {
+  bool loop = false;   ///< a loop goes over the arrays, instead of a thread for each element
+  uint64_t bytes = 0;  ///< of the widest one
+  uint64_t pc = 0;     ///< the one that is executed most
+};
+
+/// Nothing if other accesses to global memory matter, if neighbours of an element are accessed as well, or if
+/// threads of a block hand elements to each other.
+std::optional<Narrow> narrow_accesses(const Facts& f) {
+  constexpr double kNearlyAll = 0.9;
+  double narrow = 0, all = 0, most = 0;
+  Narrow n;
+  std::set<std::string> loaded;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const std::string_view c = f.op_class(pc);
+    if (is_global(c) || c == "atom_global" || c == "load_local" || c == "store_local") all += f.executed(pc);
+    if (!is_narrow(f, pc)) continue;
+    narrow += f.executed(pc);
+    n.bytes = std::max(n.bytes, f.origin(pc).bytes);
+    if (f.executed(pc) > most) most = f.executed(pc), n.pc = pc;
+    if (is_load(c) && (f.origin(pc).base.empty() || !loaded.insert(f.origin(pc).base).second))
+      return std::nullopt;
+  }
+  if (narrow <= 0 || narrow < kNearlyAll * all) return std::nullopt;
+  n.loop = each_warp(f, n.pc) >= kInLoop;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (f.op_class(pc) == "barrier" && f.executed(pc) * kInLoop > most) return std::nullopt;
+  return n;
+}
+
+/// The kernel with `times` elements in each access.
+Work with_wide_accesses(const Facts& f, const Narrow& n, double times) {
+  Work after = f.estimator().recorded();
+  const auto changes = [&](uint64_t pc) { return !n.loop || each_warp(f, pc) >= kInLoop; };
+  std::map<std::string, double> less, all;
+  const Traffic before = recorded_traffic(f);
+  Traffic traffic;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const std::string_view c = f.op_class(pc);
+    const double executed = f.executed(pc), cycles = executed * f.pipe_cycles(c),
+                 slots = f.count("slots_issued", pc);
+    const bool narrow = is_narrow(f, pc);
+    // What is done with an element is done as often as now; addresses, comparisons and branches are for all
+    // of an access.
+    const bool once = changes(pc) && (narrow || !f.uses_data(pc));
+    all[f.pipe_of(c)] += cycles;
+    all["issue"] += slots;
+    if (once) {
+      less[f.pipe_of(c)] += (1 - 1 / times) * cycles;
+      less["issue"] += (1 - 1 / times) * slots;
+    }
+    const double wait = after.chain[pc], issue = each_warp(f, pc) * f.machine().scheduler.issue_cycles;
+    if (n.loop && changes(pc)) after.chain[pc] /= times;
+    // Elements of one access wait beside each other, and only follow each other when they issue.
+    if (!once)
+      after.chain[pc] = std::min(n.loop ? wait : times * wait,
+                                 after.chain[pc] + (n.loop ? 1 - 1 / times : times - 1) * issue);
+    if (narrow && f.origin(pc).bytes < 4) {
+      // Elements of less than a register are taken out of it, or put into it.
+      less[f.pipe_of("int")] -= executed * f.pipe_cycles("int");
+      less["issue"] -= executed;
+      after.chain[pc] += (n.loop ? 1 : times) * issue;
+    }
+    if (!in_memory(c)) continue;
+    double transactions = f.count("transactions", pc);
+    if (narrow) transactions = std::max(transactions / times, f.count("transferred_bytes", pc) / kLine);
+    add(traffic, c, transactions, f.count("transferred_bytes", pc), f.count("requested_bytes", pc));
+  }
+  for (const auto& [unit, work] : less)
+    if (const auto at = all.find(unit); at != all.end() && at->second > 0)
+      after.scale(unit, 1 - work / at->second);
+  set_traffic(f, before, traffic, after);
+  if (!n.loop) {
+    after.scale("dispatcher", 1 / times);
+    after.rounds = std::max(1.0, after.rounds / times);
+  }
+  return after;
+}
+
+}  // namespace
+
+std::optional<Proposal> wide_accesses(const Facts& f) {
+  constexpr double kWorthIt = 0.97;  // more registers and fewer threads, for no more than this
+  const std::optional<Narrow> n = narrow_accesses(f);
+  if (!n) return std::nullopt;
+  double best = HUGE_VAL;
+  uint64_t times = 0;
+  Proposal p;
+  for (const uint64_t t : {2, 4, 8, 16}) {
+    if (t * n->bytes > kMostBytes) break;
+    Work after = with_wide_accesses(f, *n, static_cast<double>(t));
+    const double cycles = f.estimator().cycles(after);
+    if (cycles > kWorthIt * best) continue;
+    best = cycles;
+    times = t;
+    p.after = std::move(after);
+  }
+  if (times == 0) return std::nullopt;
+  p.pc = n->pc;
+  p.what = fmt::format(
+      "let a thread access {} neighbouring elements at once, as one vector of {} bytes (uchar4, float4, "
+      "...), and do the "
+      "work of {} of the present {}",
+      times, times * n->bytes, times, n->loop ? "turns of the loop" : "threads");
+  p.counter = "bytes that a thread accesses at once";
+  p.unit = fmt::format("bytes (up to {})", kMostBytes);
+  p.value = static_cast<double>(n->bytes);
+  return p;
+}
+
+}  // namespace gpusim::analysis::advice
