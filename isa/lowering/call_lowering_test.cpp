@@ -331,7 +331,7 @@ TEST(FunctionPointers, WithoutRecursionTheStackIsWhatTheDeepestCallNeeds) {
 std::string kernel_of_calls(int calls) {
   std::string body = "mov.u64 %rd0, add_them;\nst.global.u64 [%out+8], %rd0;\nmov.u32 %r9, 0;\n";
   for (int c = 0; c < calls; ++c) {
-    for (int i = 0; i < 8; ++i) body += fmt::format("ld.global.u32 %r{}, [%in+{}];\n", i, 4 * (8 * c + i));
+    for (int i = 0; i < 8; ++i) body += fmt::format("ld.global.u32 %v{0}, [%in+4*{0}];\n", 8 * c + i);
     body += fmt::format(R"(
     {{ .param .b32 a; .param .b32 b; .param .b32 q;
       ld.global.u64 %rd1, [%out+8];
@@ -342,10 +342,10 @@ std::string kernel_of_calls(int calls) {
     add.u32 %r9, %r9, %r8;
 )",
                         c);
-    for (int i = 0; i < 8; ++i) body += fmt::format("mad.lo.u32 %r9, %r9, 3, %r{};\n", i);
+    for (int i = 0; i < 8; ++i) body += fmt::format("mad.lo.u32 %r9, %r9, 3, %v{};\n", 8 * c + i);
   }
-  return thread_kernel(".reg .b32 %r<10>; .reg .b64 %rd<2>;", body + "st.global.u32 [%out], %r9;\nret;",
-                       "sm_35", kOperations);
+  return thread_kernel(".reg .b32 %r<10>, %v<40>; .reg .b64 %rd<2>;",
+                       body + "st.global.u32 [%out], %r9;\nret;", "sm_35", kOperations);
 }
 
 TEST(FunctionPointers, WhatLivesAcrossOneCallTakesThePlaceOfWhatLivedAcrossAnother) {
