@@ -327,37 +327,6 @@ TEST(FunctionPointers, WithoutRecursionTheStackIsWhatTheDeepestCallNeeds) {
       << "no call of the kernel could mean it";
 }
 
-/// `calls` calls through a pointer, one after another; eight values of its own live across each.
-std::string kernel_of_calls(int calls) {
-  std::string body = "mov.u64 %rd0, add_them;\nst.global.u64 [%out+8], %rd0;\nmov.u32 %r9, 0;\n";
-  for (int c = 0; c < calls; ++c) {
-    for (int i = 0; i < 8; ++i) body += fmt::format("ld.global.u32 %v{0}, [%in+4*{0}];\n", 8 * c + i);
-    body += fmt::format(R"(
-    {{ .param .b32 a; .param .b32 b; .param .b32 q;
-      ld.global.u64 %rd1, [%out+8];
-      st.param.b32 [a], %tid0; st.param.b32 [b], 7;
-      P{0}: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);
-      call (q), %rd1, (a, b), P{0};
-      ld.param.b32 %r8, [q]; }}
-    add.u32 %r9, %r9, %r8;
-)",
-                        c);
-    for (int i = 0; i < 8; ++i) body += fmt::format("mad.lo.u32 %r9, %r9, 3, %v{};\n", 8 * c + i);
-  }
-  return thread_kernel(".reg .b32 %r<10>, %v<40>; .reg .b64 %rd<2>;",
-                       body + "st.global.u32 [%out], %r9;\nret;", "sm_35", kOperations);
-}
-
-TEST(FunctionPointers, WhatLivesAcrossOneCallTakesThePlaceOfWhatLivedAcrossAnother) {
-  const auto frame = [](int calls) {
-    const KernelImage image = lower_ok(kernel_of_calls(calls), level(LoweringLevel::kClean));
-    return image.stack_end - image.stack_bytes;
-  };
-  EXPECT_GE(frame(2), 8u * 4u);
-  EXPECT_EQ(frame(5), frame(2));  // the first call has no sum to keep
-  expect_same_everywhere(kernel_of_calls(3), 32, 1);
-}
-
 TEST(FunctionPointers, BadAddressesAreNotFollowed) {
   for (const std::string_view address :
        {"mov.u64 %rd2, 0;", "add.u64 %rd2, %rd0, 4;", "mov.u64 %rd2, %rd4;", "mov.u64 %rd2, elsewhere;"}) {

@@ -30,25 +30,20 @@ class RegisterSaver {
       : program_(program), live_(compute_liveness(program, flow)), level_(level) {}
 
   void run() {
-    const uint32_t own = program_.local_bytes;
-    uint32_t most = own;
+    slots_.assign(program_.vars.size(), kNone);
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       std::vector<Op>& ops = program_.blocks[b].ops;
       if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::kCall; }))
         continue;
       std::vector<Op> out;
       for (uint32_t i = 0; i < ops.size(); ++i) {
-        if (ops[i].kind != OpKind::kCall) {
+        if (ops[i].kind == OpKind::kCall)
+          wrap(ops[i], b, 2 * (live_.first_op[b] + i), out);
+        else
           out.push_back(ops[i]);
-          continue;
-        }
-        program_.local_bytes = own;  // nothing stays saved from one call to the next
-        wrap(ops[i], b, 2 * (live_.first_op[b] + i), out);
-        most = std::max(most, program_.local_bytes);
       }
       ops = std::move(out);
     }
-    program_.local_bytes = most;
   }
 
  private:
@@ -59,7 +54,7 @@ class RegisterSaver {
       if (program_.vars[s.var] == VarClass::kPredicate)
         save_predicate(s.var, before, after);
       else
-        save(s.var, before, after);
+        save(s.var, s.var, before, after);
     }
     attribute(before, call);
     attribute(after, call);
@@ -68,10 +63,11 @@ class RegisterSaver {
     out.insert(out.end(), after.begin(), after.end());
   }
 
-  void save(Var v, std::vector<Op>& before, std::vector<Op>& after) {
-    const uint32_t slot = extend_frame(program_, program_.vars[v] == VarClass::kRow64 ? 8 : 4);
-    before.push_back(frame_access(program_, OpKind::kStore, v, slot, level_));
-    after.push_back(frame_access(program_, OpKind::kLoad, v, slot, level_));
+  void save(Var slot_of, Var v, std::vector<Op>& before, std::vector<Op>& after) {
+    if (slots_[slot_of] == kNone)
+      slots_[slot_of] = extend_frame(program_, program_.vars[v] == VarClass::kRow64 ? 8 : 4);
+    before.push_back(frame_access(program_, OpKind::kStore, v, slots_[slot_of], level_));
+    after.push_back(frame_access(program_, OpKind::kLoad, v, slots_[slot_of], level_));
   }
 
   void save_predicate(Var p, std::vector<Op>& before, std::vector<Op>& after) {
@@ -82,7 +78,7 @@ class RegisterSaver {
     select.src[select.num_src++] = Value{kNoVar, false, 0};
     select.pred_src[0] = p;
     before.push_back(select);
-    save(word, before, after);
+    save(p, word, before, after);
     Op compare =
         arithmetic(form_key(Opcode::kSetp, Type::kU32, Type::kNone, compare_variant(CompareOp::kNe)), level_);
     compare.src[compare.num_src++] = Value{word, false, 0};
@@ -94,6 +90,7 @@ class RegisterSaver {
   Program& program_;
   const Liveness live_;
   SimdLevel level_;
+  std::vector<uint32_t> slots_;  // of the variables that were there at the start
 };
 
 }  // namespace
