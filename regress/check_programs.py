@@ -14,12 +14,12 @@ from check_outputs import run_short_of_room
 from on_demand import h5py
 from runner import Gpusim, NoCompiler, Run, require, require_equal
 
-NAMES = ("both_apis", "classes", "clusters", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
+NAMES = ("block_tiles", "both_apis", "classes", "clusters", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
          "driver_api", "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions",
          "graph_memory", "host_functions", "ipc", "large_shared", "latches", "managed", "mistakes", "per_thread", "pools",
          "quadtree", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
 MACHINE = "tesla_v100"
-OTHER_MACHINE = {"clusters": "h200"}  # that has what the program needs
+OTHER_MACHINE = {"block_tiles": "h200", "clusters": "h200"}  # that has what the program needs
 
 
 def folder(gpusim: Gpusim) -> Path:

@@ -42,7 +42,10 @@ void BlockChecks::begin(const KernelLaunch& run, const KernelChecks& kernel, uin
     if (shared_.options.init) warp->unwritten_.begin(kernel.image().num_rows);
     warp->accessed_.assign(kernel.knows_past() ? kernel.image().ops.size() : 0, LaneMask());
   }
-  if (shared_.options.init) written_.reset(run.shared_bytes);
+  if (shared_.options.init) {
+    written_.reset(run.shared_bytes);
+    written_.set(0, kernel.image().reserved_shared_bytes);  // the system's
+  }
   if (shared_.options.race) {
     race_.reset(run.shared_bytes);
     clocks_.reset(run.warps_per_block, independent);

@@ -66,7 +66,7 @@ struct KernelLaunch {
   Dim3 cluster;                   ///< blocks of a cluster
   bool explicit_cluster = false;  ///< kernel or launch says so
   uint32_t threads_per_block = 0, warps_per_block = 0;
-  uint32_t shared_bytes = 0;        ///< of a block's variables, static and dynamic
+  uint32_t shared_bytes = 0;        ///< of a block's variables, static and dynamic, and what lies before them
   uint32_t taken_shared_bytes = 0;  ///< of an SM's memory: with what the system keeps there on 1.x
   uint32_t blocks_per_sm = 0;
   uint64_t blocks_together = 0;  ///< that the machine holds at a time

@@ -36,7 +36,7 @@ void check_clocks(const SimulationOptions& options, const core::LaunchSpec& spec
 
 /// Shared memory of a block, static and dynamic.
 uint64_t shared_bytes(const isa::KernelImage& image, const core::LaunchSpec& spec) {
-  return uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} + spec.dynamic_shared;
+  return uint64_t{image.fixed_shared_bytes()} + spec.dynamic_shared;
 }
 
 void check_limits(const core::MachineConfig& m, const core::LaunchSpec& spec, const KernelLaunch& run) {
@@ -207,8 +207,9 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, uint
   check_block(spec, run);
   run.threads_per_block = static_cast<uint32_t>(run.block.count());
   run.warps_per_block = (run.threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
-  run.shared_bytes = static_cast<uint32_t>(shared_bytes(*run.image, spec));
-  run.taken_shared_bytes = run.shared_bytes + system_shared_bytes(machine, *run.image);
+  const auto own = static_cast<uint32_t>(shared_bytes(*run.image, spec));
+  run.shared_bytes = run.image->reserved_shared_bytes + own;
+  run.taken_shared_bytes = own + system_shared_bytes(machine, *run.image);
   run.num_blocks = run.grid.count();
   std::string limiter = share_sm(machine, spec, run);
   if (run.cluster_blocks() > 1 && clusters_together(machine, sms == 0 ? machine.gpu.sms : sms,

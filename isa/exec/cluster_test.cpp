@@ -177,6 +177,21 @@ TEST(ClusterLowering, BarriersKeepTheirKind) {
   EXPECT_TRUE(image.has_cluster_barriers);
 }
 
+TEST(ClusterForms, RestrictedFencesHaveOneScope) {
+  const auto errors = [](const std::string& statement) {
+    std::string text = kernel_text(statement);
+    text.replace(text.find("8.0"), 3, "8.6");
+    const ParseResult parsed = parse_module(text);
+    return test::messages(parsed.ok() ? verify_module(parsed.module) : parsed.diagnostics);
+  };
+  EXPECT_EQ(errors("fence.acquire.sync_restrict::shared::cluster.cluster;"), "");
+  EXPECT_EQ(errors("fence.release.sync_restrict::shared::cta.cluster;"), "");
+  for (const char* wrong :
+       {"fence.acquire.sync_restrict::shared::cta.cluster;", "fence.sc.sync_restrict::shared::cta.cluster;",
+        "fence.release.sync_restrict::shared::cta.gpu;"})
+    EXPECT_NE(errors(wrong), "") << wrong;
+}
+
 TEST(ClusterForms, OperandsAreChecked) {
   const auto wrong = [](const std::string& statement) {
     const ParseResult parsed = parse_module(kernel_text(statement));

@@ -358,10 +358,18 @@ struct KernelImage {
   [[nodiscard]] uint32_t machine_instructions() const {
     return std::accumulate(machine_counts.begin(), machine_counts.end(), 0u);
   }
+  /// What the system keeps of each block's shared memory from 8.0 on, if the kernel reaches for it: its own
+  /// variables lie behind.
+  uint32_t reserved_shared_bytes = 0;
   uint32_t static_shared_bytes = 0;
   /// What each block has in shared memory besides on 1.x: its place in the grid, and the kernel's parameters.
   uint32_t system_shared_bytes = 0;
-  uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
+  uint32_t dynamic_shared_offset = 0;  ///< where .extern .shared arrays start
+  /// Of the kernel's variables, and what lies between them and the .extern ones.
+  [[nodiscard]] uint32_t fixed_shared_bytes() const {
+    return std::max(dynamic_shared_offset, reserved_shared_bytes + static_shared_bytes) -
+           reserved_shared_bytes;
+  }
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack
   uint32_t stack_bytes = 0;              ///< of these, for the frames of called functions
   uint32_t alloca_bytes = 0;             ///< and for alloca

@@ -366,5 +366,47 @@ TEST(FunctionPointers, ArgumentsMustAgreeWithTheTable) {
               testing::HasSubstr("needs the label of a .callprototype or .calltargets"));
 }
 
+// --- shared memory of the system ---
+
+TEST(ReservedSharedMemory, LiesBeforeTheKernelsIfAFunctionAsksWhereItIs) {
+  const auto text = [](std::string_view statement) {
+    return thread_kernel(".reg .b32 %r<8>; .shared .align 4 .b8 own[12];",
+                         "call asks; mov.u32 %r1, own; mov.u32 %r2, more;\n"
+                         "st.global.u32 [%out], %r1; st.global.u32 [%out+4], %r2; ret;",
+                         "sm_80",
+                         fmt::format(".extern .shared .align 16 .b8 more[];\n"
+                                     ".func asks() {{ .reg .b32 %r<2>; {} ret; }}\n",
+                                     statement));
+  };
+  const KernelImage without = lower_ok(text(""), level(LoweringLevel::kClean));
+  EXPECT_EQ(without.reserved_shared_bytes, 0u);
+  EXPECT_EQ(without.dynamic_shared_offset, 16u);
+  const KernelImage with =
+      lower_ok(text("mov.u32 %r1, %reserved_smem_offset_1;"), level(LoweringLevel::kClean));
+  EXPECT_EQ(with.reserved_shared_bytes, 1024u);
+  EXPECT_EQ(with.static_shared_bytes, without.static_shared_bytes);
+  EXPECT_EQ(with.fixed_shared_bytes(), without.fixed_shared_bytes());
+  const Outcome o = run_image(with, 1);
+  ASSERT_TRUE(o.result.finished);
+  EXPECT_EQ(o.out[0], 1024u);
+  EXPECT_EQ(o.out[1], 1040u);
+}
+
+TEST(ReservedSharedMemory, ItsPlacesAreInOrder) {
+  const std::string text = thread_kernel(".reg .b32 %r<8>;", R"(
+    mov.u32 %r0, %reserved_smem_offset_begin; st.global.u32 [%out], %r0;
+    mov.u32 %r0, %reserved_smem_offset_0; st.global.u32 [%out+4], %r0;
+    mov.u32 %r0, %reserved_smem_offset_1; st.global.u32 [%out+8], %r0;
+    mov.u32 %r0, %reserved_smem_offset_end; st.global.u32 [%out+12], %r0;
+    mov.u32 %r1, %reserved_smem_offset_cap; st.global.u32 [%out+16], %r1;
+    ld.shared.u32 %r2, [%r0+-4]; st.global.u32 [%out+20], %r2;
+    ret;)",
+                                         "sm_80");
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 1);
+  ASSERT_TRUE(o.result.finished);
+  const std::vector<uint32_t> expected = {0, 0, 512, 1024, 1024, 0};
+  EXPECT_EQ(std::vector<uint32_t>(o.out.begin(), o.out.begin() + 6), expected);
+}
+
 }  // namespace
 }  // namespace gpusim::isa

@@ -55,6 +55,9 @@ class Planner {
       const Function& f = *reached_[next_];
       for (const Instruction& inst : f.body) {
         if (inst.opcode == Opcode::kAlloca || inst.opcode == Opcode::kStacksave) plan_.uses_alloca = true;
+        for (const Operand& o : inst.operands) {
+          if (o.special == SpecialRegister::kReservedSmem) plan_.reserved_shared_bytes = kReservedSmemBytes;
+        }
         if (inst.opcode != Opcode::kCall) continue;
         const Operand* callee = callee_of(inst);
         if (callee == nullptr) continue;
@@ -137,7 +140,7 @@ class Planner {
 
   /// Static variables come first, dynamic (.extern, unsized) ones share what follows.
   void layout_shared(const std::vector<const Variable*>& used) {
-    uint64_t top = 0, dynamic_align = 8;
+    uint64_t top = plan_.reserved_shared_bytes, dynamic_align = 8;
     for (const Variable* v : used) {
       if (v->space != Space::kShared) continue;
       if (v->bytes == 0) {
@@ -146,7 +149,7 @@ class Planner {
       }
       if (!place(*v, top, plan_.shared)) return;
     }
-    plan_.static_shared_bytes = static_cast<uint32_t>(top);
+    plan_.static_shared_bytes = static_cast<uint32_t>(top) - plan_.reserved_shared_bytes;
     plan_.dynamic_shared_offset = static_cast<uint32_t>(align_up(top, dynamic_align));
   }
 

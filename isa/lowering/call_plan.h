@@ -38,6 +38,7 @@ struct CallPlan {
   const Module* module = nullptr;
   // Shared memory of the kernel and of all that it reaches.
   std::unordered_map<const Variable*, uint32_t> shared;
+  uint32_t reserved_shared_bytes = 0;  ///< of the system, before the kernel's, if it is asked where they are
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;
   /// Local variables outside functions (before PTX 3.0) that the kernel or what it reaches uses.

@@ -343,6 +343,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   for (const Function* f : plan.callables) lower(*f);
   if (!errors.empty()) return errors;
   set_header(module, entry, image);
+  image.reserved_shared_bytes = plan.reserved_shared_bytes;
   image.static_shared_bytes = plan.static_shared_bytes;
   if (options.machine_capability < 20) image.system_shared_bytes = first_shared_variable(entry);
   image.dynamic_shared_offset = plan.dynamic_shared_offset;

@@ -61,6 +61,8 @@ Value Selector::special(const Operand& operand, bool wide, Var into) {
   if (r == SpecialRegister::kWarpSz || r == SpecialRegister::kZero) {
     return Value{kNoVar, wide, r == SpecialRegister::kWarpSz ? uint64_t{kWarpSize} : 0};
   }
+  if (r == SpecialRegister::kReservedSmem)
+    return Value{kNoVar, wide, value_of(static_cast<ReservedSmem>(operand.imm))};
   const bool per_lane = r <= SpecialRegister::kTidZ || r == SpecialRegister::kLaneid ||
                         (r >= SpecialRegister::kLanemaskEq && r <= SpecialRegister::kLanemaskGt);
   const bool clock = r >= SpecialRegister::kClock && r <= SpecialRegister::kGlobaltimerHi;

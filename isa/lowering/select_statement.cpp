@@ -75,7 +75,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kVideo:
       video(frame, inst);
       break;
-    case Opcode::kFenceProxy:
+    case Opcode::kFenceProxy:  // and those that order accesses to the shared memory of a cluster
       emit_control(OpKind::kFence, OpClass::kFenceBlock);
       break;
     case Opcode::kMapa:

@@ -109,9 +109,19 @@ enum class SpecialRegister : uint8_t {
   kClusterCtarank,
   kClusterNctarank,
   kIsExplicitCluster,
+  kReservedSmem,  ///< imm: which of ReservedSmem
   kWarpSz,
   kZero,
 };
+
+/// %reserved_smem_offset_...: of the shared memory that the system keeps of each block, which lies before
+/// the kernel's. What the two numbered places in it are is not published; each gets half of it here.
+enum class ReservedSmem : uint8_t { kBegin, kEnd, kCap, kFirst, kSecond };
+inline constexpr uint32_t kReservedSmemBytes = 1024;
+constexpr uint32_t value_of(ReservedSmem r) {
+  if (r == ReservedSmem::kSecond) return kReservedSmemBytes / 2;
+  return r == ReservedSmem::kEnd || r == ReservedSmem::kCap ? kReservedSmemBytes : 0;
+}
 
 /// One operand of a statement.
 struct Operand {

@@ -49,6 +49,8 @@ constexpr Spelling kSpellings[] = {
     {"fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster", 0, 0, 90, 806},
     {"fence.proxy", "async::generic release sync_restrict::shared::cta cluster", 0, 0, 90, 806},
     {"fence.mbarrier_init", "release cluster", 0, 0, 90, 800},
+    {"fence.acquire", "sync_restrict::shared::cluster cluster", 0, 0, 90, 806},
+    {"fence.release", "sync_restrict::shared::cta cluster", 0, 0, 90, 806},
     {"membar.proxy", "alias", 0, 0, 60, 705},
     {"membar.proxy", "async|async.global|async.shared::cta|async.shared::cluster", 0, 0, 90, 800},
     {"cp.async", "ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B?", 3, 4, 80, 700},

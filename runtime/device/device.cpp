@@ -257,8 +257,7 @@ uint64_t Device::carved_shared(const Kernel& kernel, uint64_t block_bytes) const
 int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
   // A question changes nothing: of a kernel with too many registers for such a block the answer is none.
   const isa::KernelImage& image = kernel.image();
-  const uint64_t fixed = uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} +
-                         comp::system_shared_bytes(machine(), image);
+  const uint64_t fixed = uint64_t{image.fixed_shared_bytes()} + comp::system_shared_bytes(machine(), image);
   // More than a block has without asking, and than the program has asked for.
   const uint64_t unasked = std::min<uint64_t>(kSharedWithoutOptIn, machine().shared.bytes);
   if (dynamic_shared != 0 && dynamic_shared + fixed > unasked &&

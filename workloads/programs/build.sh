@@ -11,7 +11,7 @@ cd "$here"  # so that no path of this machine gets into the programs
 [ $# -gt 0 ] || set -- $(ls -d */ | tr -d / | grep -v -e common -e prebuilt)
 for name in "$@"; do
   arch=sm_75
-  [ "$name" = clusters ] && arch=sm_90
+  case $name in block_tiles) arch=sm_80 ;; clusters) arch=sm_90 ;; esac
   flags="-cudart shared -arch=$arch -O2 -std=c++17 -diag-suppress 177"
   case $name in
     separate | graph_conditions) flags="$flags -rdc=true" ;;

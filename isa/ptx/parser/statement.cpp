@@ -62,6 +62,12 @@ constexpr SpecialName kVectors[] = {
     {"%cluster_nctaid", SpecialRegister::kClusterNctaidX},
 };
 
+constexpr std::pair<std::string_view, ReservedSmem> kReserved[] = {
+    {"%reserved_smem_offset_begin", ReservedSmem::kBegin}, {"%reserved_smem_offset_end", ReservedSmem::kEnd},
+    {"%reserved_smem_offset_cap", ReservedSmem::kCap},     {"%reserved_smem_offset_0", ReservedSmem::kFirst},
+    {"%reserved_smem_offset_1", ReservedSmem::kSecond},
+};
+
 int component_index(std::string_view name) {
   if (name == "x" || name == "r") return 0;
   if (name == "y" || name == "g") return 1;
@@ -391,9 +397,15 @@ bool ModuleParser::parse_special(const Token& name, Operand& o) {
     o.special = s.value;
     return true;
   }
+  for (const auto& [reserved, which] : kReserved) {
+    if (reserved != name.text) continue;
+    o.kind = Kind::kSpecial;
+    o.special = SpecialRegister::kReservedSmem;
+    o.imm = static_cast<uint64_t>(which);
+    return true;
+  }
   for (const auto& [prefix, special] :
        {std::pair<std::string_view, SpecialRegister>{"%envreg", SpecialRegister::kEnvreg},
-        {"%reserved_smem_offset_", SpecialRegister::kZero},
         {"%pm", SpecialRegister::kPm}}) {
     if (name.text.substr(0, prefix.size()) != prefix) continue;
     const std::string_view number = name.text.substr(prefix.size());
@@ -401,8 +413,7 @@ bool ModuleParser::parse_special(const Token& name, Operand& o) {
     const std::string_view rest = number.substr(digits);
     const uint64_t limit = special == SpecialRegister::kEnvreg ? 32 : 8;
     std::from_chars(number.data(), number.data() + digits, o.imm);
-    const bool named = special == SpecialRegister::kZero;
-    if (!named && (digits == 0 || digits > 2 || o.imm >= limit || (!rest.empty() && rest != "_64"))) continue;
+    if (digits == 0 || digits > 2 || o.imm >= limit || (!rest.empty() && rest != "_64")) continue;
     o.kind = Kind::kSpecial;
     o.special = special;
     return true;

@@ -364,7 +364,8 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
                                     type == Type::kPred ? "is not" : "is", name(), type_name(type)));
   if (type == Type::kPred) return;
   const bool any_size = s == SpecialRegister::kGridid || s == SpecialRegister::kPm ||
-                        s == SpecialRegister::kZero || s == SpecialRegister::kWarpSz;
+                        s == SpecialRegister::kZero || s == SpecialRegister::kReservedSmem ||
+                        s == SpecialRegister::kWarpSz;
   const bool is_64 = s == SpecialRegister::kClock64 || s == SpecialRegister::kGlobaltimer;
   const bool has_16 = any_size || s <= SpecialRegister::kNctaidZ;
   if (type_bytes(type) < 4 && !has_16)
