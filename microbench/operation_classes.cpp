@@ -39,7 +39,7 @@ constexpr std::array kRows = {
     Row{"sfu_sin", "sfu_sin", 'f', 10, kAll, "sin.approx.f32 {0}, {0};"},
     Row{"sfu_ex2", "sfu_sin", 'f', 10, kAll, "ex2.approx.f32 {0}, {0};"},
     Row{"sfu_lg2", "sfu_rsqrt", 'f', 10, kAll, "lg2.approx.f32 {0}, {0};"},
-    Row{"convert", "cvt", 'f', 10, kAll, "cvt.rzi.s32.f32 %q{1}, {0}; cvt.rn.f32.s32 {0}, %q{1};", 2},
+    Row{"convert", "cvt", 'f', 10, kAll, "cvt.rni.f32.f32 {0}, {0};"},
     Row{"convert64", "cvt64", 'd', 13, kAll, "cvt.rzi.s32.f64 %q{1}, {0}; cvt.rn.f64.s32 {0}, %q{1};", 2},
     Row{"shared_operand", "shared_operand", 'f', 10, kBefore20,
         "ld.shared.f32 %t{1}, [%sh]; mad.f32 {0}, {0}, %t{1}, %g2;"},
