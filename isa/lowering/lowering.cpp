@@ -130,6 +130,10 @@ struct ScheduledBlock {
 /// unchanged if even that takes too many. Before 7.0 this holds for all blocks together.
 void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
   constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
+  // Operations of a kernel for which only the first is tried: it bounds the time.
+  constexpr size_t kLarge = 4096;
+  size_t operations = 0;
+  for (const lir::Block& block : program.blocks) operations += block.ops.size();
   const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
   std::vector<ScheduledBlock> best(program.blocks.size());
   std::vector<bool> open(best.size(), true);  // a better one may be found
@@ -154,7 +158,7 @@ void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limi
       std::vector<bool> which = open;
       for (uint32_t eighths = 8; eighths >= 4 && any(which); --eighths)
         attempt({limit * eighths / 8, window, lockstep, only_loads}, which);
-      if (lockstep || only_loads) break;
+      if (lockstep || only_loads || operations > kLarge) break;
     }
     for (size_t b = 0; b < open.size(); ++b) open[b] = !best[b].ops;
   }
