@@ -87,13 +87,13 @@ uint64_t code_address_behind(const core::MachineConfig& machine, const KernelIma
 
 std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry,
                                                       const core::LaunchSpec& spec) {
-  auto lowered = lower_for_machine(options_.machine, options_.lowering, module_, entry, spec.registers,
-                                   spec.stack, [this, &entry](const isa::Variable& v) {
-                                     if (v.space == isa::Space::kConst)
-                                       constants_read_.emplace_back(&v, entry.name);
-                                     return contents_.address_of(v);
-                                   },
-                                   0, spec.registers_taken);
+  auto lowered = lower_for_machine(
+      options_.machine, options_.lowering, module_, entry, spec.registers, spec.stack,
+      [this, &entry](const isa::Variable& v) {
+        if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, entry.name);
+        return contents_.address_of(v);
+      },
+      0, spec.registers_taken);
   if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     report_diagnostics(*errors, module_.files, options_);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
