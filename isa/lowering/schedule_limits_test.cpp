@@ -122,13 +122,13 @@ size_t round_trips(const KernelImage& image) {
   return trips;
 }
 
-TEST(Schedule, LooksLessFarAheadWhereRegistersAreShort) {
-  // Sums of differences of two arrays: the words of one lie side by side, those of the other have addresses
-  // that each thread clamps. Who loads all of the first at once has no registers for the addresses of the
-  // others.
-  // 14 values live all the time.
+/// A sum of differences of two arrays: the words of one lie side by side, those of the other have addresses
+/// that each thread clamps. Who loads all of the first at once has no registers for the addresses of the
+/// others. 14 values live all the time. `before` and `behind` stand around it, `variables` are theirs.
+std::string kernel_of_differences(const std::string& variables, const std::string& before,
+                                  const std::string& behind) {
   constexpr int kWords = 32, kHeld = 14;
-  std::string body = "mov.u32 %s, 0;\n";
+  std::string body = "mov.u32 %s, 0;\n" + before;
   for (int i = 0; i < kHeld; ++i) body += fmt::format("ld.global.u32 %h{}, [%in+{}];\n", i, 4 * i);
   body += "bar.sync 0;\n";
   for (int i = 0; i < kWords; ++i)
@@ -138,12 +138,17 @@ TEST(Schedule, LooksLessFarAheadWhereRegistersAreShort) {
         " ld.global.u16 %b{0}, [%q{0}]; sub.s32 %d{0}, %a{0}, %b{0}; abs.s32 %e{0}, %d{0};"
         " add.s32 %s, %s, %e{0};\n",
         i, 4 * i);
-  body += "bar.sync 0;\n";
+  body += "bar.sync 0;\n" + behind;
   for (int i = 0; i < kHeld; ++i) body += fmt::format("add.u32 %s, %s, %h{};\n", i);
-  const std::string text = thread_kernel(
+  return thread_kernel(
       ".reg .b32 %s, %a<32>, %b<32>, %x<32>, %y<32>, %z<32>, %d<32>, %e<32>, %h<14>;"
-      " .reg .b64 %p<32>, %q<32>;",
+      " .reg .b64 %p<32>, %q<32>;" +
+          variables,
       body + "st.global.u32 [%out], %s; ret;");
+}
+
+TEST(Schedule, LooksLessFarAheadWhereRegistersAreShort) {
+  const std::string text = kernel_of_differences("", "", "");
   LoweringOptions options = level(LoweringLevel::kSchedule, 0, 90);
   options.threads_per_sm = 2048;
   const KernelImage image = lower_ok(text, options);
@@ -153,31 +158,18 @@ TEST(Schedule, LooksLessFarAheadWhereRegistersAreShort) {
 }
 
 TEST(Schedule, ABlockThatLacksRegistersLeavesOthersTheirs) {
-  // The differences above, with which no order keeps to the limit at once, and products of words in shared
-  // memory, which need twelve registers if all are loaded first.
-  constexpr int kWords = 32, kHeld = 14, kProducts = 6;
-  std::string body = "mov.u32 %s, 0; shl.b32 %t, %tid0, 2; mov.u32 %u, tile; add.u32 %t, %t, %u;\n";
-  for (int i = 0; i < kHeld; ++i) body += fmt::format("ld.global.u32 %h{}, [%in+{}];\n", i, 4 * i);
-  body += "bar.sync 0;\n";
-  for (int i = 0; i < kWords; ++i)
-    body += fmt::format(
-        "ld.global.u16 %a{0}, [%in+{1}]; add.s32 %x{0}, %tid0, {0}; min.s32 %y{0}, %x{0}, 40;"
-        " max.s32 %z{0}, %y{0}, 3; mul.wide.s32 %p{0}, %z{0}, 2; add.s64 %q{0}, %in, %p{0};"
-        " ld.global.u16 %b{0}, [%q{0}]; sub.s32 %d{0}, %a{0}, %b{0}; abs.s32 %e{0}, %d{0};"
-        " add.s32 %s, %s, %e{0};\n",
-        i, 4 * i);
-  body += "bar.sync 0; mov.u32 %i, 0;\nNEXT:\n";
+  // No order of the differences keeps to the limit at once. Behind them a loop multiplies words of shared
+  // memory, for which it needs twelve registers if all are loaded first.
+  constexpr int kProducts = 6;
+  std::string loop = "mov.u32 %i, 0;\nNEXT:\n";
   for (int i = 0; i < kProducts; ++i)
-    body += fmt::format(
+    loop += fmt::format(
         "ld.shared.u32 %v{0}, [%t+{1}]; ld.shared.u32 %w{0}, [%t+{2}]; mad.lo.u32 %s, %v{0}, %w{0}, %s;\n", i,
         128 * i, 128 * i + 4096);
-  body += "add.u32 %i, %i, 1; setp.lt.u32 %c, %i, %ntid0; @%c bra NEXT;\n";
-  for (int i = 0; i < kHeld; ++i) body += fmt::format("add.u32 %s, %s, %h{};\n", i);
-  const std::string text = thread_kernel(
-      ".reg .b32 %s, %t, %u, %i, %ntid0, %a<32>, %b<32>, %x<32>, %y<32>, %z<32>, %d<32>, %e<32>, %h<14>, "
-      "%v<6>, %w<6>;"
-      " .reg .b64 %p<32>, %q<32>; .reg .pred %c; .shared .align 4 .b8 tile[8192];",
-      "mov.u32 %ntid0, %ntid.x;\n" + body + "st.global.u32 [%out], %s; ret;");
+  loop += "add.u32 %i, %i, 1; setp.lt.u32 %c, %i, %ntid0; @%c bra NEXT;\n";
+  const std::string text = kernel_of_differences(
+      " .reg .b32 %t, %u, %i, %ntid0, %v<6>, %w<6>; .reg .pred %c; .shared .align 4 .b8 tile[8192];",
+      "mov.u32 %ntid0, %ntid.x; shl.b32 %t, %tid0, 2; mov.u32 %u, tile; add.u32 %t, %t, %u;\n", loop);
   LoweringOptions options = level(LoweringLevel::kSchedule, 0, 90);
   options.threads_per_sm = 2048;
   const KernelImage image = lower_ok(text, options);
