@@ -1,11 +1,28 @@
 #include "components/sm/operation_issue.h"
 
 #include <algorithm>
+#include <array>
+
+#include "components/sm/special_operands.h"
 
 namespace gpusim::comp {
 
 using isa::OpClass;
 using isa::OpKind;
+
+namespace {
+
+/// What a warp executes next while it is in a subroutine. About half of those instructions are comparisons
+/// and logic, the other half products and what ptxas makes of moves and sums so that they go to that pipe.
+isa::MicroOp subroutine_instruction(OpClass op_class) {
+  isa::MicroOp op;
+  op.op_class = op_class;
+  return op;
+}
+const std::array<isa::MicroOp, 2> kSubroutineInstructions = {subroutine_instruction(OpClass::kInt),
+                                                             subroutine_instruction(OpClass::kFp32)};
+
+}  // namespace
 
 inline void OperationIssue::count_issue(Warp& warp, LaneMask active, LaneMask lanes) {
   const MicroOp& op = *warp.op;
@@ -37,6 +54,7 @@ inline void OperationIssue::emit_issue(const Warp& warp, uint32_t w, LaneMask la
 
 void OperationIssue::issue(uint32_t w, uint64_t now) {
   Warp& warp = sm_.warps[w];
+  if (warp.subroutine.instructions != 0) return continue_subroutine(warp, w, now);
   const MicroOp& op = *warp.op;
   const LaneMask active = warp.stack.mask();
   const LaneMask lanes = isa::guarded(op, warp.context, active);
@@ -50,6 +68,7 @@ void OperationIssue::issue(uint32_t w, uint64_t now) {
   switch (op.kind) {
     case OpKind::kAlu:
       execute_alu(warp, w, op, lanes, now);
+      if (op.has_subroutine) return;
       break;
     case OpKind::kSync:
       if (!execute_sync(warp, w, op, lanes, now)) return;
@@ -148,10 +167,45 @@ void OperationIssue::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, Lane
     warp.context.globaltimer_ns = sm_.domain.engine().now_fs() / 1'000'000;
   }
   if (timing.ahead != 0) return queue_matrix_step(warp, w, op, lanes, now);
+  SubroutineCall call;
+  if (op.has_subroutine && lanes.any()) call = subroutine_call(op, warp.context, lanes);
   if (lanes.any()) op.exec(op, warp.context, lanes);
   const uint64_t start = sm_.pipes.take(timing, now, extra + fetch);
-  mark_ready(w, op, start + timing.latency + extra, StallCause::kAluDependency);
+  const uint64_t ready = start + timing.latency + extra;
+  mark_ready(w, op, ready, StallCause::kAluDependency);
+  if (op.has_subroutine) return pass_branch(warp, w, call, ready, now);
   warp.stack.advance();
+}
+
+/// What follows stands behind the branch to the subroutine and the place where lanes meet again, so it does
+/// not overlap the sequence.
+void OperationIssue::pass_branch(Warp& warp, uint32_t w, const SubroutineCall& call, uint64_t ready,
+                                 uint64_t now) {
+  if (call.instructions != 0) {
+    ++warp.kernel->stats->special_operands;
+    warp.subroutine = {call.instructions, call.cycles};
+    wait_in_subroutine(warp, w, ready, now);
+  } else {
+    warp.stack.advance();
+    front_end_.prepare(w, ready, StallCause::kAluDependency, now);
+  }
+}
+
+void OperationIssue::continue_subroutine(Warp& warp, uint32_t w, uint64_t now) {
+  ++warp.at().slots[StallCause::kIssued];
+  ++warp.kernel->stats->slots[StallCause::kIssued];
+  sm_.pipes.take(warp.timing_of(warp.op->op_class), now);
+  const uint64_t next = now + std::max<uint64_t>(warp.subroutine.next(), sm_.issue_cycles);
+  if (warp.subroutine.instructions != 0) return wait_in_subroutine(warp, w, next, now);
+  warp.stack.advance();
+  front_end_.prepare(w, next, StallCause::kAluDependency, now);
+}
+
+void OperationIssue::wait_in_subroutine(Warp& warp, uint32_t w, uint64_t until, uint64_t now) {
+  warp.op = &kSubroutineInstructions[warp.subroutine.instructions % kSubroutineInstructions.size()];
+  const ClassTiming& timing = warp.timing_of(warp.op->op_class);
+  sm_.table.set_next(w, until, StallCause::kAluDependency, timing.pipe[0], timing.pipe[1], WarpTable::kOpen,
+                     now);
 }
 
 /// A step of wgmma enters the queue of a tensor core, which waits for its operands there.

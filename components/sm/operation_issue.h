@@ -6,6 +6,7 @@
 #include "components/sm/issue_slots.h"
 #include "components/sm/resident_blocks.h"
 #include "components/sm/sm_state.h"
+#include "components/sm/special_operands.h"
 #include "components/sm/warp_front_end.h"
 
 namespace gpusim::comp {
@@ -38,6 +39,10 @@ class OperationIssue {
   /// The operation's results come with the data of this record.
   void mark_pending(uint32_t w, const MicroOp& op, uint32_t record);
   void execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
+  /// The usual sequence of the warp's division or root ends at `ready`; some lanes may call a subroutine.
+  void pass_branch(Warp& warp, uint32_t w, const SubroutineCall& call, uint64_t ready, uint64_t now);
+  void continue_subroutine(Warp& warp, uint32_t w, uint64_t now);
+  void wait_in_subroutine(Warp& warp, uint32_t w, uint64_t until, uint64_t now);
   void queue_matrix_step(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
   /// Core cycles by which an operand in shared memory makes the operation later; false after a fault.
   bool read_shared_operand(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t& extra);

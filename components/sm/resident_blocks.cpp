@@ -124,6 +124,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   warp.operations = 0;
   warp.remote_until = 0;
   warp.matrices = {};
+  warp.subroutine = {};
   warp.scheduler = static_cast<uint8_t>(sm_.env.machine->scheduler.of_slot(w));
   warp.timing = sm_.env.timing->of_scheduler[warp.scheduler].data();
   sm_.dependences.reset_warp(w);

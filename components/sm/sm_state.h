@@ -79,6 +79,20 @@ struct ResidentKernel {
   KernelStorage storage;
 };
 
+/// The rest of a subroutine that a warp is in (special_operands.h): instructions, of which each follows the
+/// one before after its part of `cycles`, which the rest takes.
+struct SubroutineRest {
+  uint16_t instructions = 0, cycles = 0;
+
+  /// One instruction issues; returns the core cycles that it takes.
+  uint32_t next() {
+    const auto step = static_cast<uint16_t>(cycles / instructions);
+    cycles = static_cast<uint16_t>(cycles - step);
+    --instructions;
+    return step;
+  }
+};
+
 enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence, kCopies, kFetch };
 
 /// Products of matrices that a tensor core has queued for a warp (wgmma).
@@ -107,6 +121,7 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
   uint32_t operations = 0;  ///< issued
   WarpWait wait = WarpWait::kNone;
   uint8_t scheduler = 0;
+  SubroutineRest subroutine;
   const ClassTiming* timing = nullptr;  ///< of the warp's scheduler, by OpClass
   isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
   isa::WarpContext context;

@@ -95,7 +95,9 @@ struct SmAccesses {
   COUNTER(shared_steps, "", "1", "steps of shared-memory accesses")                                      \
   COUNTER(register_bank_cycles, "register_bank_conflict", "cycles",                                      \
           "core cycles for which operations kept a pipe longer because their registers lie in one bank", \
-          {.present = has_register_banks})
+          {.present = has_register_banks})                                                               \
+  COUNTER(special_operands, "", "1",                                                                     \
+          "IEEE divisions and roots of a warp that called a subroutine for some lane's operands")
 
 struct SmConflicts {
   GPUSIM_COUNTERS(SmConflicts, GPUSIM_SM_CONFLICT_COUNTERS)

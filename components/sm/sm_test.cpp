@@ -286,6 +286,34 @@ TEST_F(SmTest, RegistersOfOneBankKeepThePipeBusy) {
   EXPECT_EQ(run.sm[0].register_bank_cycles, 2 * 4 * 9u);
 }
 
+TEST_F(SmTest, DivisionWithASubroutineIsNotOverlappedAndCallsItForZero) {
+  // Lane 0 of the first warp has the dividend 0; the second warp's threads are 32 and more.
+  const std::string body =
+      "cvt.rn.f32.u16 %f1, %tid.x;\nmov.f32 %f2, 0f40400000;\ndiv.full.f32 %f3, %f1, %f2;\n"
+      "add.f32 %f4, %f1, %f1;\nadd.f32 %f3, %f3, %f4;\ncvt.rzi.u32.f32 %r0, %f3;\n";
+  build(body + kStoreR0, 64);
+  for (size_t pc = 0; pc < image.ops.size(); ++pc)
+    if (isa::MicroOp& op = image.ops[pc]; op.op_class == isa::OpClass::kFp32Div) {
+      op.op_class = isa::OpClass::kFp32DivRn;
+      op.has_subroutine = true;
+      ASSERT_EQ(image.ops[pc + 1].sb_reads[0], image.ops[pc].sb_reads[0]) << "does not need the quotient";
+    }
+  simulate();
+  EXPECT_EQ(run.sm[0].special_operands, 1u);
+  EXPECT_EQ(slots_of(StallCause::kIssued), run.sm[0].inst_executed + 37);
+  const uint64_t usual = machine.latency.at("fp32_div_rn");
+  const auto wait = [&](uint16_t warp) {
+    const uint64_t division = cycles_of(isa::OpClass::kFp32DivRn, warp).at(0);
+    for (const core::IssueEvent& e : issues.events)
+      if (e.warp == warp && e.cycle > division) return e.cycle - division;
+    return uint64_t{0};
+  };
+  EXPECT_GE(wait(1), usual);
+  EXPECT_LE(wait(1), usual + 4) << "behind the other warp's division in its pipe";
+  EXPECT_GE(wait(0), usual + 216);
+  EXPECT_LE(wait(0), usual + 216 + 37) << "steps of an odd number of cycles wait for the next slot";
+}
+
 TEST_F(SmTest, SharedLoadIs36Cycles) {
   std::string body = ".shared .align 4 .b8 s[256];\nmov.u32 %r1, 0;\nst.shared.u32 [s], %r1;\nbar.sync 0;\n";
   for (int i = 0; i < 4; ++i) body += "ld.shared.u32 %r1, [%r1+0];\n";  // pointer chase at offset 0

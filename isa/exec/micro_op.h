@@ -218,6 +218,7 @@ struct alignas(64) MicroOp {
   uint8_t further_slots =
       0;  ///< issue slots that it takes after its first, for an operation of several instructions
   bool may_wait = false;        ///< a branch back: the loop may read what lanes outside of it write
+  bool has_subroutine = false;  ///< that some operands of an IEEE division or root take
   bool counts_guarded = false;  ///< ptx_count counts where the guard holds: the branch that did was replaced
   uint16_t guard = kNoPredicate;
   uint16_t ptx_count = 1;  ///< PTX instructions this micro-op stands for (dropped and folded ones included)

@@ -141,6 +141,7 @@ class Assembler {
     m.counts_guarded = op.counts_guarded;
     m.further_slots = static_cast<uint8_t>(op.issue_slots - 1);
     m.whole_warp = op.whole_warp;
+    m.has_subroutine = program_.special_operands && op.op_class != OpClass::kIntDiv64 && branches_inside(op);
     m.pred_negated = op.pred_negated;
     m.ptx_index = op.ptx_index;
     m.ptx_count = op.ptx_count;

@@ -130,6 +130,7 @@ struct Program {
   Var stack_pointer = kNoVar;
   bool is_function = false;
   int machine_capability = 0;          ///< compute capability * 10
+  bool special_operands = false;       ///< allocate() marks the operations that have a subroutine for them
   bool reconverge_operations = false;  ///< allocate() puts them where lanes meet
   uint32_t local_bytes = 0;            ///< the frame
   uint32_t local_align = 16;
@@ -239,6 +240,12 @@ void drop_nops(Block& block);
 /// True if `op` alone gives the same value wherever it runs, without any register: a kernel parameter, a
 /// special register that is equal in a block of threads, a constant. sink.cpp
 [[nodiscard]] bool recomputable(const Op& op);
+
+/// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
+/// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and
+/// 9.0: docs/compiler.md). What stands before it may come after: the block ends in the middle of the
+/// sequence, whose first operations are in the same block.
+[[nodiscard]] bool branches_inside(const Op& op);
 /// Registers per thread: most 32-bit values alive at one point. liveness.cpp
 [[nodiscard]] uint32_t register_estimate(const Program& program, const Flow& flow);
 /// Recomputes variables at their readers or moves them to local memory until the estimate is at most `limit`

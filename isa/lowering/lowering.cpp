@@ -335,6 +335,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     units.back().program.machine_capability = options.machine_capability;
+    units.back().program.special_operands = options.special_operands;
     units.back().program.reconverge_operations =
         options.reconverge_operations && options.level == LoweringLevel::kSchedule;
     lir::exit_early(units.back().program);

@@ -52,6 +52,8 @@ struct LoweringOptions {
   /// Level kSchedule puts an operation where lanes meet that a branch may have parted, as machines from 7.0
   /// on have it (bsync): each group of lanes executes it when it comes there.
   bool reconverge_operations = false;
+  /// IEEE divisions and roots are marked that call a subroutine for some operands (MicroOp::has_subroutine).
+  bool special_operands = false;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
   /// Stack per thread that alloca takes from, if the kernel has it; 0: stack_bytes.
@@ -72,6 +74,7 @@ void set_machine(LoweringOptions& options, const Machine& machine) {
   options.largest_block = machine.sm.max_threads_per_block;
   options.threads_per_sm = machine.sm.max_threads;
   options.reconverge_operations = machine.scheduler.reconverge_operations;
+  options.special_operands = machine.scheduler.special_operands;
 }
 
 /// Most threads that an SM of a compute capability holds (CUDA programming guide, technical specifications).

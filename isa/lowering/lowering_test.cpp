@@ -54,6 +54,32 @@ TEST(KnownDivisors, AnApproximateDivisionInALoopIsAProductIfItsDivisorComesFromB
   EXPECT_EQ(classes("div.rn.f32", ""), (Counts{0, 1})) << "ptxas makes the reciprocal each time";
 }
 
+TEST(Lowering, IeeeDivisionsAndRootsAreMarkedWhereTheMachineHasSubroutinesForSomeOperands) {
+  const auto marked = [](std::string_view statement, bool machine_has) {
+    const std::string text = thread_kernel(
+        ".reg .b32 %r1; .reg .f32 %f<3>; .reg .f64 %d<3>; .reg .u64 %rd<3>;",
+        fmt::format("cvt.rn.f32.u32 %f0, %tid0; cvt.f64.f32 %d0, %f0; cvt.u64.u32 %rd0, %tid0; {};\n"
+                    "cvt.rzi.u32.f32 %r1, %f1; st.global.u32 [%out], %r1; st.global.f64 [%out], %d1;\n"
+                    "st.global.u64 [%out], %rd1; ret;",
+                    statement),
+        "sm_75");
+    LoweringOptions options = level(LoweringLevel::kNone, 0, 75);
+    options.special_operands = machine_has;
+    const KernelImage image = lower_ok(text, options);
+    return std::ranges::count(image.ops, true, &MicroOp::has_subroutine);
+  };
+  for (const std::string_view s :
+       {"div.rn.f32 %f1, %f0, %f0", "rcp.rn.f32 %f1, %f0", "sqrt.rn.f32 %f1, %f0", "div.rn.f64 %d1, %d0, %d0",
+        "rcp.rn.f64 %d1, %d0", "sqrt.rn.f64 %d1, %d0"}) {
+    EXPECT_EQ(marked(s, true), 1) << s;
+    EXPECT_EQ(marked(s, false), 0) << s;
+  }
+  for (const std::string_view s :
+       {"div.approx.f32 %f1, %f0, %f0", "div.full.f32 %f1, %f0, %f0", "rcp.approx.f32 %f1, %f0",
+        "sqrt.approx.f32 %f1, %f0", "rcp.approx.ftz.f64 %d1, %d0", "div.u64 %rd1, %rd0, %rd0"})
+    EXPECT_EQ(marked(s, true), 0) << s;
+}
+
 TEST(KnownDivisors, OneReciprocalServesABlockUntilItsDivisorChanges) {
   const auto reciprocals = [](std::string_view between) {
     const std::string text = thread_kernel(

@@ -12,6 +12,22 @@
 #include "isa/lowering/liveness.h"
 
 namespace gpusim::isa::lir {
+bool branches_inside(const Op& op) {
+  switch (op.op_class) {
+    case OpClass::kFp32DivRn:
+    case OpClass::kFp32RcpRn:
+    case OpClass::kFp32SqrtRn:
+    case OpClass::kFp64Sqrt:
+    case OpClass::kIntDiv64:
+      return true;
+    case OpClass::kFp64Div:  // an approximate reciprocal is one instruction
+      return static_cast<Opcode>(op.opcode()) != Opcode::kRcp ||
+             (static_cast<uint32_t>(op.key) & kVarApprox) == 0;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 /// Longer stretches are scheduled piece by piece, which bounds the time.
@@ -97,26 +113,6 @@ uint32_t latency(const Op& op, const Op& reader, int capability) {
   const bool newer = capability >= 80;
   if (reader.is_memory() || reader.op_class == OpClass::kWarp) return newer ? 5 : 8;
   return latency(reader) == kSpecialLatency ? (newer ? 5 : 6) : own;
-}
-
-/// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
-/// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and
-/// 9.0: docs/compiler.md). What stands before it may come after: the block ends in the middle of the
-/// sequence, whose first operations are in the same block.
-bool branches_inside(const Op& op) {
-  switch (op.op_class) {
-    case OpClass::kFp32DivRn:
-    case OpClass::kFp32RcpRn:
-    case OpClass::kFp32SqrtRn:
-    case OpClass::kFp64Sqrt:
-    case OpClass::kIntDiv64:
-      return true;
-    case OpClass::kFp64Div:  // an approximate reciprocal is one instruction
-      return static_cast<Opcode>(op.opcode()) != Opcode::kRcp ||
-             (static_cast<uint32_t>(op.key) & kVarApprox) == 0;
-    default:
-      return false;
-  }
 }
 
 /// Nothing passes these.

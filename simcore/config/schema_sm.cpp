@@ -148,6 +148,11 @@ std::span<const KeySpec> sm_keys() {
        "class "
        "reconverge); false: that takes no time",
        AT(scheduler.reconverge_operations)},
+      {"scheduler", "special_operands", K::kBoolean, "", "false", 0, 0, "",
+       "IEEE divisions, reciprocals and square roots hold their warp back until they are done, and call a "
+       "subroutine where a lane's operand is zero, infinite, NaN or out of the usual sequence's range; "
+       "false: what follows overlaps them, and all operands take as long",
+       AT(scheduler.special_operands)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
        "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
       {"scheduler", "issue_width", K::kInteger, "operations", "1", 1, 2, "",

@@ -1,0 +1,26 @@
+// Operands for which the code of an IEEE division, reciprocal or square root calls a subroutine: zeros,
+// infinities, NaN, and exponents for which the usual sequence would leave the range of its type on the way.
+// Lanes with other operands wait for those that have them.
+//
+// Tests, instructions and cycles are of the code that ptxas 13.0 makes for compute capability 7.5, 8.0
+// and 9.0, which hardly differ; cycles are the stall counts of its control codes on the way that the operands
+// take, 20 for a reciprocal or a conversion that it waits for and 8 for each branch that is taken
+// (docs/compiler.md).
+#pragma once
+#include <cstdint>
+
+#include "isa/exec/executor.h"
+#include "isa/exec/micro_op.h"
+
+namespace gpusim::comp {
+
+struct SubroutineCall {
+  uint16_t instructions = 0;  ///< that the warp issues besides those of the usual sequence; 0: no call
+  uint16_t cycles = 0;        ///< core cycles that they take a warp which nothing else holds back
+};
+
+/// What the lanes' operands of a MicroOp::has_subroutine cost; to be asked before it executes.
+[[nodiscard]] SubroutineCall subroutine_call(const isa::MicroOp& op, const isa::WarpContext& context,
+                                             isa::LaneMask lanes);
+
+}  // namespace gpusim::comp
