@@ -330,5 +330,26 @@ TEST_F(DispatcherTest, SharesOfABlockAddUpToTheOccupancy) {
   }
 }
 
+TEST_F(DispatcherTest, TheSystemTakesAKilobyteOfSharedMemoryWithEachBlockFrom80On) {
+  const auto blocks = [](const char* name, uint32_t shared) {
+    const std::vector<std::string> folders = {std::string(GPUSIM_SOURCE_DIR) + "/configs"};
+    const core::MachineConfig m = core::load_machine(name, std::vector<std::string>{}, folders);
+    isa::KernelImage image;
+    image.registers = 16;
+    KernelLaunch kernel;
+    kernel.image = &image;
+    kernel.threads_per_block = 32;
+    kernel.warps_per_block = 1;
+    kernel.taken_shared_bytes = shared;
+    const SmShare share = share_of_block(m, kernel), whole = whole_sm(m);
+    EXPECT_TRUE((share * occupancy_on(m, kernel).blocks_per_sm).fits(whole));
+    return occupancy_on(m, kernel).blocks_per_sm;
+  };
+  EXPECT_EQ(blocks("h200", 8 << 10), 25) << "of 9 KB in 228";
+  EXPECT_EQ(blocks("h200", 113 << 10), 2);
+  EXPECT_EQ(blocks("h200", 227 << 10), 1) << "the most that a block can have";
+  EXPECT_EQ(blocks("tesla_v100", 8 << 10), 12) << "of 96";
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -18,7 +18,8 @@ SmShare share_of_block(const core::MachineConfig& m, const KernelLaunch& run) {
 }
 
 SmShare whole_sm(const core::MachineConfig& m) {
-  return {m.sm.max_blocks, m.sm.max_warps, m.sm.max_threads, m.sm.registers, m.shared.bytes};
+  return {m.sm.max_blocks, m.sm.max_warps, m.sm.max_threads, m.sm.registers,
+          core::occupancy_limits(m).shared_bytes};
 }
 
 uint32_t system_shared_bytes(const core::MachineConfig& machine, const isa::KernelImage& image) {

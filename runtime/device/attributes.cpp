@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "runtime/device/device.h"
+#include "simcore/occupancy/machine_limits.h"
 
 namespace gpusim::runtime {
 
@@ -198,7 +199,7 @@ int attribute(const Facts& f, int which) {
     case 109:
       return f.capability >= 90 ? 1 << 27 : 0;
     case 111:
-      return as_int(reserved_shared(m));
+      return as_int(core::reserved_shared_bytes(m));
     case 113:  // host memory is registered for reading only
     case 115:
       return 1;
@@ -248,11 +249,8 @@ size_t linear_texture_width(const core::MachineConfig& machine, int bits) {
   return bits == 0 ? 0 : std::min(kBytes / (static_cast<size_t>(bits) / 8), kTexels);
 }
 
-uint64_t reserved_shared(const core::MachineConfig& machine) {
-  return machine.gpu.compute_capability >= 80 && machine.shared.bytes != 0 ? 1024 : 0;
-}
 uint64_t shared_of_sm(const core::MachineConfig& machine) {
-  return machine.shared.bytes + reserved_shared(machine);
+  return machine.shared.bytes + core::reserved_shared_bytes(machine);
 }
 
 namespace {

@@ -19,9 +19,8 @@ constexpr const char* kPciBusId = "0000:01:00.0";
 /// Nothing: there is no attribute of that number.
 [[nodiscard]] std::optional<int> device_attribute(const core::MachineConfig& machine, int which);
 
-/// Shared memory of an SM, and what of it the system takes for each block.
+/// Shared memory of an SM, with what the system takes of it for each block.
 [[nodiscard]] uint64_t shared_of_sm(const core::MachineConfig& machine);
-[[nodiscard]] uint64_t reserved_shared(const core::MachineConfig& machine);
 
 // Limits (cudaLimit), by their numbers.
 [[nodiscard]] bool has_limit(const core::MachineConfig& machine, int limit);

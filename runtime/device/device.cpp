@@ -264,11 +264,12 @@ int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_sha
       dynamic_shared > kernel.max_dynamic_shared.value_or(0))
     return 0;
   const uint64_t unit = std::max<uint64_t>(machine().sm.shared_alloc_unit, 1);
-  const uint64_t bytes = (fixed + dynamic_shared + unit - 1) / unit * unit + reserved_shared(machine());
+  const uint64_t bytes = (fixed + dynamic_shared + unit - 1) / unit * unit;
   isa::OccupancyLimits limits = core::occupancy_limits(machine());
   const bool divides_l1 = machine().shared.carveout != 0 && machine().l1.bytes != 0;
   limits.shared_bytes =
-      static_cast<int64_t>(divides_l1 ? carved_shared(kernel, bytes) : shared_of_sm(machine()));
+      static_cast<int64_t>(divides_l1 ? carved_shared(kernel, bytes + core::reserved_shared_bytes(machine()))
+                                      : shared_of_sm(machine()));
   return isa::compute_occupancy(limits, static_cast<int>(threads), static_cast<int>(image.registers),
                                 static_cast<int64_t>(bytes))
       .blocks_per_sm;

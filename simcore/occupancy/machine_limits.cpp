@@ -2,6 +2,11 @@
 
 namespace gpusim::core {
 
+uint32_t reserved_shared_bytes(const MachineConfig& m) {
+  constexpr uint32_t kReservedFrom = 80, kBytes = 1024;
+  return m.gpu.compute_capability >= kReservedFrom && m.shared.bytes != 0 ? kBytes : 0;
+}
+
 isa::OccupancyLimits occupancy_limits(const MachineConfig& m) {
   isa::OccupancyLimits limits;
   limits.max_threads_per_block = static_cast<int>(m.sm.max_threads_per_block);
@@ -12,7 +17,8 @@ isa::OccupancyLimits occupancy_limits(const MachineConfig& m) {
   limits.register_unit = static_cast<int>(m.sm.register_alloc_unit);
   limits.register_granularity =
       m.sm.register_alloc_by_block ? isa::AllocationGranularity::kBlock : isa::AllocationGranularity::kWarp;
-  limits.shared_bytes = m.shared.bytes;
+  limits.reserved_shared_bytes = static_cast<int>(reserved_shared_bytes(m));
+  limits.shared_bytes = m.shared.bytes + limits.reserved_shared_bytes;
   limits.shared_unit = static_cast<int>(m.sm.shared_alloc_unit);
   return limits;
 }

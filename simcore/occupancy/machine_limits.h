@@ -9,6 +9,10 @@
 
 namespace gpusim::core {
 
+/// Bytes of shared memory that the system takes with each block, from 8.0 on (CUDA programming guide,
+/// "Compute Capability 8.x": 1 KB). An SM has as many more than shared.size, which is the most that one block
+/// can have.
+[[nodiscard]] uint32_t reserved_shared_bytes(const MachineConfig& machine);
 [[nodiscard]] isa::OccupancyLimits occupancy_limits(const MachineConfig& machine);
 /// Bytes that an SM has for shared memory while its blocks need `shared_bytes`: those it takes from the
 /// L1, or all of a memory of its own.
