@@ -96,7 +96,7 @@ struct SmAccesses {
   COUNTER(register_bank_cycles, "register_bank_conflict", "cycles",                                      \
           "core cycles for which operations kept a pipe longer because their registers lie in one bank", \
           {.present = has_register_banks})                                                               \
-  COUNTER(special_operands, "", "1",                                                                     \
+  COUNTER(special_operands, "special_operands", "1",                                                     \
           "IEEE divisions and roots of a warp that called a subroutine for some lane's operands")
 
 struct SmConflicts {
