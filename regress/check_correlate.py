@@ -205,11 +205,11 @@ TABLE_LIMITS = {
     ("c1060_shoc", "judge"): 17.8,
     ("titanv_test1", "fit"): 5.5,
     ("titanv_test1", "judge"): 3.3,
-    ("v100_accelwattch", "fit"): 10.0,  # loads on their way no longer hold tensor operations up (docs/correlate.md)
-    ("v100_accelwattch", "judge"): 17.0,
+    ("v100_accelwattch", "fit"): 9.8,
+    ("v100_accelwattch", "judge"): 16.4,
     ("v100_how_to_optimize", "fit"): 6.7,
-    ("v100_nvdvfs", "fit"): 10.7,
-    ("v100_nvdvfs", "judge"): 13.3,
+    ("v100_nvdvfs", "fit"): 10.4,
+    ("v100_nvdvfs", "judge"): 13.2,
 }
 # The same of the board's power.
 POWER_LIMITS = {("v100_accelwattch", "fit"): 9.7, ("v100_accelwattch", "judge"): 11.4, ("v100_nvdvfs", "fit"): 6.0, ("v100_nvdvfs", "judge"): 18.5}
