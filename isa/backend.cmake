@@ -52,7 +52,7 @@ add_library(gpusim_isa_backend OBJECT
   lowering/select_wmma.cpp
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/early_exit.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
-  lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/allocate.cpp
+  lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/share_slots.cpp lowering/allocate.cpp
   lowering/machine_count.cpp lowering/machine_registers.cpp lowering/assign_registers.cpp lowering/alignment.cpp lowering/uniform_registers.cpp lowering/uniformity.cpp lowering/narrow_addresses.cpp lowering/address_registers.cpp lowering/missing_instructions.cpp lowering/contract.cpp lowering/merge_accesses.cpp lowering/aggregate_atomics.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/wide_products.cpp lowering/machine_classes.cpp lowering/known_divisors.cpp lowering/predicate_branches.cpp lowering/find_loops.cpp lowering/unroll.cpp lowering/unroll_cost.cpp lowering/join_steps.cpp lowering/schedule.cpp)
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)

@@ -155,13 +155,16 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
           access.fault_address);
     case isa::FaultKind::kNoTensorMap:
       return fmt::format(
-          "the 128 bytes at {:#x} are not a tensor map as cuTensorMapEncodeTiled gave it: they were damaged, "
+          "the 128 bytes at {:#x} are not a tensor map as cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col "
+          "gave it: they were damaged, "
           "made by "
           "something else, or not copied there",
           access.fault_address);
     case isa::FaultKind::kTensorRank:
-      return fmt::format("the tensor of the map at {:#x} has not as many dimensions as there are coordinates",
-                         access.fault_address);
+      return fmt::format(
+          "the tensor of the map at {:#x} has not as many dimensions as there are coordinates, or its "
+          "map is for the other mode (tile, im2col)",
+          access.fault_address);
     case isa::FaultKind::kTensorElement:
       return fmt::format("elements of the tensor of the map at {:#x} do not have this reduction",
                          access.fault_address);

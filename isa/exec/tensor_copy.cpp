@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "isa/exec/async.h"
 #include "isa/exec/lane_bytes.h"
@@ -31,6 +32,7 @@ struct Box {
   TensorMap map;
   LaneBytes shared;  ///< all of its rows
   std::array<int64_t, TensorMap::kMostRank> at{};
+  std::array<int64_t, TensorMap::kMostSpatial> offset{};  ///< of each pixel from its place, in im2col mode
 
   [[nodiscard]] bool loads() const { return (op.imm & kTensorLoads) != 0; }
   [[nodiscard]] AtomOp operation() const { return static_cast<AtomOp>(op.imm >> kTensorOperation & 0xff); }
@@ -49,6 +51,21 @@ struct Piece {
   uint32_t begin = 0, end = 0;
 };
 
+/// Where number `left` of a walk through dimension `d` is that begins at at[d], stays in the box of pixels
+/// and begins at its lower corner again. `left` becomes how often it has.
+int64_t walk(const Box& box, size_t d, uint64_t& left) {
+  const TensorMap& map = box.map;
+  const auto number = [step = int64_t{map.step[d]}](int64_t range) {
+    return static_cast<uint64_t>((range + step - 1) / step);
+  };
+  const int64_t end = map.end_of_box(d), begin = map.lower[d - 1];
+  const uint64_t first = box.at[d] < end ? number(end - box.at[d]) : 1;
+  if (left < first) return box.at[d] + static_cast<int64_t>(std::exchange(left, 0) * map.step[d]);
+  const uint64_t behind = left - first, each = number(end - begin);
+  left = 1 + behind / each;
+  return begin + static_cast<int64_t>(behind % each * map.step[d]);
+}
+
 Piece piece_at(const Box& box, uint64_t offset, uint32_t bytes) {
   const TensorMap& map = box.map;
   const uint64_t row = offset / map.row_bytes(), column = offset % map.row_bytes();
@@ -60,8 +77,14 @@ Piece piece_at(const Box& box, uint64_t offset, uint32_t bytes) {
   Piece p{row * map.row_pitch() + column, 0, within(0), within(width)};
   uint64_t base = map.address, left = row;
   for (size_t d = 1; d < map.rank; ++d) {
-    const int64_t index = box.at[d] + static_cast<int64_t>(left % map.count(d) * map.step[d]);
-    left /= map.count(d);
+    int64_t index = 0;
+    if (map.is_spatial(d)) {
+      index = walk(box, d, left) + box.offset[d - 1];
+    } else {
+      const uint64_t each = map.im2col ? left + 1 : map.count(d);
+      index = box.at[d] + static_cast<int64_t>(left % each * map.step[d]);
+      left /= each;
+    }
     if (index < 0 || static_cast<uint64_t>(index) >= map.size[d]) p.end = p.begin;
     base += static_cast<uint64_t>(index) * map.stride[d];
   }
@@ -140,16 +163,20 @@ std::optional<Box> box_of(const MicroOp& op, WarpContext& ctx, int lane, MemoryA
   const uint64_t rank = op.imm >> kTensorRank;
   Box box{op, ctx, lane, map.value_or(TensorMap{}), {}};
   const bool reduces = box.operation() != AtomOp::kNone;
-  const FaultKind wrong = !map                ? FaultKind::kNoTensorMap
-                          : map->rank != rank ? FaultKind::kTensorRank
-                          : reduces && find_reduction(map->type(), box.operation()) == nullptr
-                              ? FaultKind::kTensorElement
-                              : FaultKind::kNone;
+  const FaultKind wrong =
+      !map                                                                  ? FaultKind::kNoTensorMap
+      : map->rank != rank || map->im2col != ((op.imm & kTensorIm2col) != 0) ? FaultKind::kTensorRank
+      : reduces && find_reduction(map->type(), box.operation()) == nullptr  ? FaultKind::kTensorElement
+                                                                            : FaultKind::kNone;
   if (wrong != FaultKind::kNone) {
     set_fault(access, wrong, address, lane);
     return std::nullopt;
   }
   for (size_t d = 0; d < rank; ++d) box.at[d] = of_lane<int32_t>(ctx, op.src[kFirstCoordinate + d], lane);
+  if (map->im2col && box.loads()) {
+    const auto offsets = of_lane<uint64_t>(ctx, op.src[op.num_src - 1], lane) >> 16;
+    for (size_t d = 0; d + 2 < rank; ++d) box.offset[d] = static_cast<uint16_t>(offsets >> (16 * d));
+  }
   box.shared = lane_bytes(ctx, Space::kShared, of_lane<uint64_t>(ctx, op.src[0], lane),
                           map->rows() * map->row_pitch(), kBoxAlign, box.loads(), lane, box.loads());
   if (box.shared.data != nullptr) return box;
@@ -161,8 +188,9 @@ std::optional<Box> box_of(const MicroOp& op, WarpContext& ctx, int lane, MemoryA
 std::optional<uint16_t> receivers(const Box& box, MemoryAccess& access) {
   if (!box.loads()) return uint16_t{0};
   if ((box.op.imm & kTensorMulticast) == 0) return static_cast<uint16_t>(1u << box.shared.rank);
-  const auto ranks =
-      static_cast<uint16_t>(of_lane<uint32_t>(box.context, box.op.src[box.op.num_src - 1], box.lane));
+  const RowRef& last = box.op.src[box.op.num_src - 1];
+  const auto ranks = static_cast<uint16_t>(box.map.im2col ? of_lane<uint64_t>(box.context, last, box.lane)
+                                                          : of_lane<uint32_t>(box.context, last, box.lane));
   for (uint32_t left = ranks; left != 0; left &= left - 1) {
     const auto rank = static_cast<uint32_t>(std::countr_zero(left));
     if (shared_of(box.context, rank) != nullptr) continue;

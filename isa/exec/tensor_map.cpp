@@ -22,7 +22,10 @@ struct Packed {
   uint16_t box[TensorMap::kMostRank];
   uint8_t step[TensorMap::kMostRank];
   uint8_t rank, element, swizzle, fills_with_nan, interleave;
-  uint8_t rest[40];
+  int16_t lower[TensorMap::kMostSpatial], upper[TensorMap::kMostSpatial];
+  uint16_t pixels;
+  uint8_t im2col;
+  uint8_t rest[25];
 };
 static_assert(sizeof(Packed) == TensorMap::kBytes);
 
@@ -54,6 +57,7 @@ uint32_t TensorMap::row_pitch() const {
 }
 
 uint64_t TensorMap::rows() const {
+  if (im2col) return pixels;
   uint64_t rows = 1;
   for (size_t d = 1; d < rank; ++d) rows *= count(d);
   return rows;
@@ -80,6 +84,12 @@ std::array<std::byte, TensorMap::kBytes> TensorMap::packed() const {
   p.element = static_cast<uint8_t>(element);
   p.swizzle = static_cast<uint8_t>(swizzle);
   p.fills_with_nan = fills_with_nan ? 1 : 0;
+  p.im2col = im2col ? 1 : 0;
+  p.pixels = static_cast<uint16_t>(pixels);
+  for (size_t d = 0; d < kMostSpatial; ++d) {
+    p.lower[d] = static_cast<int16_t>(lower[d]);
+    p.upper[d] = static_cast<int16_t>(upper[d]);
+  }
   p.sum = sum_of(p);
   return std::bit_cast<std::array<std::byte, kBytes>>(p);
 }
@@ -97,6 +107,10 @@ std::optional<TensorMap> TensorMap::unpacked(const std::byte* bytes) {
   map.element = static_cast<Element>(p.element);
   map.swizzle = static_cast<Swizzle>(p.swizzle);
   map.fills_with_nan = p.fills_with_nan != 0;
+  map.im2col = p.im2col != 0;
+  map.pixels = p.pixels;
+  std::ranges::copy(p.lower, map.lower.begin());
+  std::ranges::copy(p.upper, map.upper.begin());
   for (size_t d = 0; d < map.rank; ++d) {
     map.stride[d] = d == 0 ? map.element_bytes() : p.stride[d - 1];
     map.size[d] = uint64_t{p.last[d]} + 1;
@@ -106,14 +120,29 @@ std::optional<TensorMap> TensorMap::unpacked(const std::byte* bytes) {
   return map.is_valid() ? std::optional(map) : std::nullopt;
 }
 
+/// The corners of the box of pixels have fewer bits the more of them there are.
+bool TensorMap::walks_pixels() const {
+  if (rank < kLeastIm2colRank || pixels == 0 || pixels > kMostPixels) return false;
+  constexpr int32_t kMostCorner[] = {0x8000, 0x80, 0x10};
+  const int32_t most = kMostCorner[rank - kLeastIm2colRank];
+  for (size_t d = 1; d + 1 < rank; ++d) {
+    for (const int32_t corner : {lower[d - 1], upper[d - 1]})
+      if (corner < -most || corner >= most) return false;
+    if (end_of_box(d) <= lower[d - 1]) return false;
+  }
+  return true;
+}
+
 bool TensorMap::is_valid() const {
   constexpr uint64_t kUnit = 16;  // addresses, strides and rows are multiples of it
   if (address % kUnit != 0 || (fills_with_nan && element < Element::kF16)) return false;
   for (size_t d = 0; d < rank; ++d) {
-    const bool fits = size[d] != 0 && size[d] <= kMostSize && box[d] != 0 && box[d] <= kMostBox &&
-                      step[d] != 0 && step[d] <= kMostStep;
+    const bool has_box = d == 0 || !im2col;
+    const bool fits = size[d] != 0 && size[d] <= kMostSize && step[d] != 0 && step[d] <= kMostStep &&
+                      (!has_box || (box[d] != 0 && box[d] <= kMostBox));
     if (!fits || (d != 0 && (stride[d] % kUnit != 0 || stride[d] >= kMostStride))) return false;
   }
+  if (im2col && !walks_pixels()) return false;
   // Rows that are swizzled are not longer than what is swizzled.
   return row_bytes() % kUnit == 0 && (swizzle == Swizzle::kNone || row_bytes() <= span_of(swizzle));
 }

@@ -1,5 +1,6 @@
-// Tensor maps: what cuTensorMapEncodeTiled makes on the host and cp.async.bulk.tensor reads (PTX ISA,
-// "Tensors"). Programs keep the 128 bytes wherever they like, so they say of themselves what they are.
+// Tensor maps: what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col make on the host and
+// cp.async.bulk.tensor reads (PTX ISA, "Tensors"). Programs keep the 128 bytes wherever they like, so they
+// say of themselves what they are.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace gpusim::isa {
 struct TensorMap {
   static constexpr size_t kBytes = 128, kAlign = 64, kMostRank = 5;
   static constexpr uint64_t kMostSize = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
-  static constexpr uint32_t kMostBox = 256, kMostStep = 8;
+  static constexpr uint32_t kMostBox = 256, kMostStep = 8, kMostPixels = 1024;
+  static constexpr size_t kLeastIm2colRank = 3, kMostSpatial = kMostRank - 2;
 
   /// In the order of CUtensorMapDataType.
   enum class Element : uint8_t {
@@ -45,6 +47,12 @@ struct TensorMap {
   Element element = Element::kU8;
   Swizzle swizzle = Swizzle::kNone;
   bool fills_with_nan = false;
+  /// A copy takes channels of pixels one after another: dimension 0 is that of the channels, the last one
+  /// that of the images. Those between are walked within a box, which each image has and which may be larger
+  /// than the image: it begins at `lower`, and ends `upper` behind the last element.
+  bool im2col = false;
+  std::array<int32_t, kMostSpatial> lower{}, upper{};
+  uint32_t pixels = 0;  ///< that a copy takes, of box[0] channels each
 
   [[nodiscard]] Type type() const;
   [[nodiscard]] uint32_t element_bytes() const { return static_cast<uint32_t>(type_bytes(type())); }
@@ -55,6 +63,10 @@ struct TensorMap {
   /// Elements of the box in dimension d.
   [[nodiscard]] uint32_t count(size_t d) const { return d == 0 ? box[0] : (box[d] + step[d] - 1) / step[d]; }
   [[nodiscard]] uint64_t rows() const;
+  /// Whether dimension d is one of those that the pixels of an image have.
+  [[nodiscard]] bool is_spatial(size_t d) const { return im2col && d != 0 && d + 1 < rank; }
+  /// Of such a dimension, where its box ends.
+  [[nodiscard]] int64_t end_of_box(size_t d) const { return static_cast<int64_t>(size[d]) + upper[d - 1]; }
   /// Where the byte at this address of shared memory lies.
   [[nodiscard]] uint64_t swizzled(uint64_t shared) const;
 
@@ -81,6 +93,9 @@ struct TensorMap {
   /// Of the 128 bytes of a map, or of zeros, of which a map can be made so. False if they are neither. The
   /// map may become one that no copy can use.
   [[nodiscard]] static bool replace(std::byte* bytes, Field field, uint32_t dimension, uint64_t value);
+
+ private:
+  [[nodiscard]] bool walks_pixels() const;
 };
 
 }  // namespace gpusim::isa

@@ -254,6 +254,9 @@ uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel lev
 /// Keeps what lives across a call through the stack in the frame, for the callee uses the same registers.
 /// save_registers.cpp
 void save_registers(Program& program, const Flow& flow, SimdLevel level);
+/// Lets spilled and saved values that are not wanted at the same time share their places in the frame, which
+/// begin at `first_byte`. share_slots.cpp
+void share_slots(Program& program, const Flow& flow, uint32_t first_byte);
 /// Moves the stack pointer by the frame around each such call, once the frame has its size.
 /// save_registers.cpp
 void adjust_stack_pointer(Program& program, SimdLevel level);

@@ -278,6 +278,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   } else {
     lir::time_as_machine(program);
   }
+  const uint32_t declared_bytes = program.local_bytes;
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
   uint32_t registers = lir::register_estimate(program, flow);
   const bool spilled = limit != 0 && registers > limit;
@@ -286,6 +287,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
     registers = limit;
   }
+  lir::share_slots(program, flow, declared_bytes);
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
     if (options.machine_capability < kAssignsFrom) {
       registers = std::max(registers, lir::machine_registers(program, flow, lir::Registers::kTaken));

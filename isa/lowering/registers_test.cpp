@@ -228,6 +228,35 @@ TEST(Registers, WhatTheLoopDoesNotUseSpillsFirst) {
   expect_same_everywhere(text, 32, 7);
 }
 
+/// Sums sixteen values, each of which must be there until the end, `phases` times one after another.
+std::string phases_of_sixteen(int phases) {
+  std::string body = "mov.u32 %s, 1;\n";
+  for (int phase = 0; phase < phases; ++phase) {
+    const int first = 16 * phase;
+    for (int i = 0; i < 16; ++i)
+      body += fmt::format("ld.global.u32 %r{}, [%in+{}];\n", first + i, 4 * ((i + 5 * phase) % 32));
+    // One of them is written a second time by some of the threads, and one by a loop.
+    body += fmt::format("setp.gt.u32 %p, %tid0, {};\n@%p mov.u32 %r{}, 77;\n", 3 + phase, first + 2);
+    body += fmt::format(
+        "mov.u32 %n, 0;\nL{0}: add.u32 %r{1}, %r{1}, %r{2}; add.u32 %n, %n, 1; setp.lt.u32 %p, "
+        "%n, %tid0; @%p bra L{0};\n",
+        phase, first + 4, first + 7);
+    for (int i = 0; i < 16; ++i) body += fmt::format("mad.lo.u32 %s, %s, 3, %r{};\n", first + i);
+    for (int i = 16; i-- > 0;)
+      body += fmt::format("xor.b32 %s, %s, %r{0}; add.u32 %s, %s, %r{0};\n", first + i);
+  }
+  return thread_kernel(".reg .b32 %r<128>, %s, %n; .reg .pred %p;", body + "st.global.u32 [%out], %s;\nret;");
+}
+
+TEST(Registers, SpilledValuesThatAreNotWantedTogetherShareTheirPlaces) {
+  const KernelImage once = lower_ok(phases_of_sixteen(1), level(LoweringLevel::kClean, 10));
+  const KernelImage often = lower_ok(phases_of_sixteen(8), level(LoweringLevel::kClean, 10));
+  EXPECT_GE(once.local_bytes, 32u);
+  EXPECT_GE(often.spilled_registers, 6 * once.spilled_registers);
+  EXPECT_LE(often.local_bytes, once.local_bytes + 16);
+  expect_same_everywhere(phases_of_sixteen(8), 32, 10);
+}
+
 TEST(Registers, MatrixKernelsFitTheirLaunchFiles) {
   const std::pair<const char*, uint32_t> kernels[] = {
       {"naive_8x8", 10}, {"naive_16x16", 10}, {"tiled_8x8", 13}, {"tiled_16x16", 13}, {"volkov", 30}};

@@ -187,6 +187,7 @@ class Selector {
   void bulk_copy(Frame& frame, const Instruction& inst);
   void remote_store(Frame& frame, const Instruction& inst);
   void tensor_copy(Frame& frame, const Instruction& inst);  // select_tensor.cpp
+  Value packed_halves(Frame& frame, std::span<const Operand> operands);
   void tensor_map(Frame& frame, const Instruction& inst);
   void video(Frame& frame, const Instruction& inst);  // select_video.cpp
   // select_cluster.cpp

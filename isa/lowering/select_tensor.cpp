@@ -11,9 +11,28 @@
 
 namespace gpusim::isa::lir {
 
+/// Values of 16 bits in one of 64, the first one lowest; what is no operand is 0.
+Value Selector::packed_halves(Frame& frame, std::span<const Operand> operands) {
+  Value packed{kNoVar, true, 0};
+  const auto combined = [&](Opcode opcode, const Value& a, const Value& b) {
+    const Var result = program_.new_var(VarClass::kRow64);
+    const Value parts[] = {a, b};
+    emit_form(form_key(opcode, Type::kB64), {result}, parts);
+    return Value{result, true, 0};
+  };
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].kind == Operand::Kind::kNone) continue;
+    const Value half = combined(Opcode::kAnd, resized(value(frame, operands[i], Type::kU32), true),
+                                Value{kNoVar, true, 0xffff});
+    packed = combined(Opcode::kOr, packed, combined(Opcode::kShl, half, Value{kNoVar, false, 16 * i}));
+  }
+  return packed;
+}
+
 /// A loop of steps, each of which moves pieces of one lane's box.
 void Selector::tensor_copy(Frame& frame, const Instruction& inst) {
   const bool loads = has_word(inst, "mbarrier::complete_tx::bytes");
+  const bool im2col = has_word(inst, "im2col") || has_word(inst, "im2col_no_offs");
   const bool reduces = instruction_words(inst)[1] == "reduce",
              multicast = has_word(inst, "multicast::cluster");
   const Operand& tensor = inst.operands[loads ? 1 : 0];
@@ -28,7 +47,7 @@ void Selector::tensor_copy(Frame& frame, const Instruction& inst) {
   op.memory.bypasses_l1 = true;
   op.memory.element_bytes = 4;
   op.memory.elements = reduces ? 1 : 4;
-  op.imm = (loads ? kTensorLoads : 0) | (multicast ? kTensorMulticast : 0) |
+  op.imm = (loads ? kTensorLoads : 0) | (multicast ? kTensorMulticast : 0) | (im2col ? kTensorIm2col : 0) |
            static_cast<uint64_t>(reduces ? operation_of(inst) : AtomOp::kNone) << kTensorOperation |
            coordinates.size() << kTensorRank;
   const uint32_t after = new_block();
@@ -44,7 +63,13 @@ void Selector::tensor_copy(Frame& frame, const Instruction& inst) {
     if (!barrier) return;
     op.src[op.num_src++] = *barrier;
   }
-  if (multicast) op.src[op.num_src++] = value(frame, inst.operands[3], Type::kU32);
+  if (loads && im2col) {
+    std::vector<Operand> halves = inst.operands[3].elements;
+    halves.insert(halves.begin(), multicast ? inst.operands[4] : Operand{});
+    op.src[op.num_src++] = packed_halves(frame, halves);
+  } else if (multicast) {
+    op.src[op.num_src++] = value(frame, inst.operands[3], Type::kU32);
+  }
   copy_loop(inst, op, moved, more);
   if (!jumps) emit_control(OpKind::kNop, OpClass::kNop);
   place(after);

@@ -144,6 +144,130 @@ TEST(TensorCopies, BoxesComeInGoOutAndAreAddedUp) {
   }
 }
 
+/// Two images of 6 x 5 pixels with 8 words each, of which a copy takes four words of 28 pixels.
+struct Images {
+  static constexpr int kChannels = 8, kWidth = 6, kHeight = 5, kNumber = 2, kTaken = 4, kPixels = 28;
+  int step_x = 1, step_y = 1, lower = 0, upper = 0;
+
+  [[nodiscard]] TensorMap map() const {
+    TensorMap map;
+    map.rank = 4;
+    map.element = TensorMap::Element::kU32;
+    map.size = {kChannels, kWidth, kHeight, kNumber};
+    map.stride = {4, 4 * kChannels, 4 * kChannels * kWidth, 4 * kChannels * kWidth * kHeight};
+    map.step = {1, static_cast<uint32_t>(step_x), static_cast<uint32_t>(step_y), 1};
+    map.box[0] = kTaken;
+    map.im2col = true;
+    map.pixels = kPixels;
+    map.lower = {lower, lower, 0};
+    map.upper = {upper, upper, 0};
+    return map;
+  }
+  /// fn(number of the pixel, its word of the first channel or nothing): the pixels from (x, y) of image n on,
+  /// one after another as a loop over the box goes, each moved by (dx, dy).
+  template <class Fn>
+  void walk(int x, int y, int n, int dx, int dy, Fn fn) const {
+    for (int pixel = 0; pixel < kPixels; ++pixel) {
+      const int px = x + dx, py = y + dy;
+      const bool inside = px >= 0 && px < kWidth && py >= 0 && py < kHeight && n < kNumber;
+      fn(static_cast<size_t>(pixel), inside ? ((n * kHeight + py) * kWidth + px) * kChannels : -1);
+      if ((x += step_x) < kWidth + upper) continue;
+      x = lower;
+      if ((y += step_y) < kHeight + upper) continue;
+      y = lower;
+      ++n;
+    }
+  }
+};
+
+TEST(TensorCopies, PixelsAreTakenOneAfterAnother) {
+  // A filter of 3 x 3 at (2, 1) with one pixel of padding, in steps of one and of two pixels; then of another
+  // place.
+  const std::string text = warp_kernel(
+      ".reg .b32 %r<20>; .reg .b16 %h<3>; .reg .pred %p<4>; .shared .align 128 .b8 s[512]; .shared .align 8 "
+      ".b64 b;",
+      R"(mov.u32 %r0, s; mov.u32 %r2, b; setp.eq.u32 %p0, %tid0, 0;
+      @%p0 mbarrier.init.shared.b64 [%r2], 1;
+      @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 448;
+      bar.sync 0;
+      mov.u32 %r3, 4; mov.u32 %r4, 1; mov.u32 %r10, 0; mov.u16 %h0, 2;
+      @%p0 cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r0], [%in, {%r3, %r4, %r10, 0}], [%r2], {%h0, 1};
+      W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;
+      mad.lo.u32 %r5, %tid0, 16, %r0;
+      ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r5]; st.global.v4.u32 [%out], {%r6, %r7, %r8, %r9};
+      add.u32 %r6, %r6, 1000; st.shared.u32 [%r5], %r6;
+      bar.sync 0;
+      mov.u32 %r3, 0; mov.u32 %r4, 2;
+      @%p0 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%in, {%r3, %r4, 3, 0}], [%r0];
+      cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;)");
+  std::vector<uint32_t> tensor(size_t{Images::kNumber} * Images::kHeight * Images::kWidth *
+                               Images::kChannels);
+  for (size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<uint32_t>(i * 2654435761u);
+  for (const Images& images :
+       {Images{1, 1, -1, -1}, Images{2, 2, -1, -1}, Images{2, 1, 0, 1}, Images{1, 3, -2, 2}}) {
+    std::vector<uint32_t> taken(size_t{Images::kPixels} * Images::kTaken), after = tensor;
+    images.walk(1, 0, 0, 2, 1, [&](size_t pixel, int word) {
+      for (size_t c = 0; c < Images::kTaken && word >= 0; ++c)
+        taken[pixel * Images::kTaken + c] = tensor[static_cast<size_t>(word) + 4 + c];
+    });
+    images.walk(2, 3, 0, 0, 0, [&](size_t pixel, int word) {
+      for (size_t c = 0; c < Images::kTaken && word >= 0; ++c)
+        after[static_cast<size_t>(word) + c] = taken[pixel * Images::kTaken + c] + (c == 0 ? 1000 : 0);
+    });
+    for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+      TestMemory memory;
+      TensorMap map = images.map();
+      map.address = memory.add_values(tensor);
+      const auto bytes = map.packed();
+      const uint64_t in = memory.add_values(std::vector<std::byte>(bytes.begin(), bytes.end())),
+                     out = memory.add(size_t{32} * 64 * 4);
+      const KernelImage image = lower_ok(text, level(l, 0, 90));
+      BlockRunner runner(image, memory, pack_params({in, out}), 32);
+      ASSERT_TRUE(runner.run(2'000'000).finished);
+      const auto copied = memory.read<uint32_t>(out, size_t{32} * 64);
+      for (size_t word = 0; word < taken.size(); ++word)
+        EXPECT_EQ(copied[word / 4 * 64 + word % 4], taken[word])
+            << "word " << word % 4 << " of pixel " << word / 4 << ", steps " << images.step_x << ", "
+            << images.step_y;
+      EXPECT_EQ(memory.read<uint32_t>(map.address, tensor.size()), after);
+    }
+  }
+}
+
+TEST(TensorCopies, AMapIsForOneMode) {
+  const std::string text =
+      warp_kernel(".reg .b32 %r<4>; .shared .align 128 .b8 s[512]; .shared .align 8 .b64 b;",
+                  "mov.u32 %r0, s; mov.u32 %r1, 0; mov.u32 %r2, b; mbarrier.init.shared.b64 [%r2], 1;\n"
+                  "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                  "[%r0], [%in, {%r1, %r1, %r1, %r1}], [%r2]; ret;");
+  TestMemory memory;
+  TensorMap map = Images{}.map();
+  map.address = memory.add(4096);
+  const auto bytes = map.packed();
+  const uint64_t in = memory.add_values(std::vector<std::byte>(bytes.begin(), bytes.end())),
+                 out = memory.add(4096);
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean, 0, 90));
+  BlockRunner runner(image, memory, pack_params({in, out}), 32);
+  EXPECT_EQ(runner.run(2'000'000).fault, FaultKind::kTensorRank);
+}
+
+TEST(TensorCopies, OffsetsOfPixelsAreChecked) {
+  const std::string declarations = ".reg .b32 %r<4>; .reg .b16 %h; .shared .align 128 .b8 s[512];";
+  for (const auto& [statement, wrong] :
+       {std::pair{"3d.A [%r0], [%in, {%r1, %r1, %r1}], [%r2], {%h}", ""},
+        std::pair{"4d.A [%r0], [%in, {%r1, %r1, %r1, %r1}], [%r2], {%h}", "2 offsets"},
+        std::pair{"4d.A [%r0], [%in, {%r1, %r1, %r1, %r1}], [%r2]", "operands"},
+        std::pair{"2d.A [%r0], [%in, {%r1, %r1}], [%r2], {%h}", "3 to 5 dimensions"}}) {
+    std::string whole = statement;
+    whole.replace(whole.find("A"), 1, "shared::cluster.global.im2col.mbarrier::complete_tx::bytes");
+    const ParseResult parsed =
+        parse_module(warp_kernel(declarations, "cp.async.bulk.tensor." + whole + "; ret;"));
+    const std::string found = messages(verify_module(parsed.module));
+    EXPECT_THAT(found, testing::HasSubstr(wrong)) << whole;
+    EXPECT_EQ(found.empty(), std::string_view(wrong).empty()) << found;
+  }
+}
+
 TEST(TensorCopies, WhatIsNoMapIsAFault) {
   const std::string text =
       warp_kernel(".reg .b32 %r<4>; .shared .align 128 .b8 s[512]; .shared .align 8 .b64 b;",

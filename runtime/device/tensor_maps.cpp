@@ -18,7 +18,10 @@ TensorMapBytes encoded(TensorMap map, uint64_t shared_bytes) {
   map.stride[0] = map.element_bytes();
   require(map.is_valid());
   uint64_t bytes = map.element_bytes();
-  for (size_t d = 0; d < map.rank; ++d) bytes *= map.box[d];
+  if (map.im2col)
+    bytes *= uint64_t{map.box[0]} * map.pixels;
+  else
+    for (size_t d = 0; d < map.rank; ++d) bytes *= map.box[d];
   require(bytes <= shared_bytes);
   return map.packed();
 }

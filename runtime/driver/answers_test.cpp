@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "runtime/cudart/abi.h"
@@ -127,6 +129,16 @@ TEST_F(DriverAnswers, AFunctionIsFoundUnknownOrTooNew) {
             error(Code::kSymbolNotFound));
   EXPECT_EQ(cuGetProcAddress_v2("cuMemAllocAsync", &function, 11020, 0, &status), 0);
   EXPECT_EQ(status, kFound);
+}
+
+TEST_F(DriverAnswers, TheLibraryIsFoundWithoutItsVersionToo) {
+  Dl_info here{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&cuEventCreate), &here), 0);
+  const std::string file = std::filesystem::path(here.dli_fname).replace_filename("libcuda.so");
+  void* const library = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr) << dlerror();
+  EXPECT_EQ(dlsym(library, "cuEventCreate"), reinterpret_cast<void*>(&cuEventCreate));
+  dlclose(library);
 }
 
 TEST_F(DriverAnswers, QuestionsForFunctionsAreChecked) {

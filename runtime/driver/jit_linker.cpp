@@ -101,6 +101,18 @@ GPUSIM_DRIVER cuLinkAddFile_v2(Link* handle, int type, const char* path, unsigne
     add(device, link_of(handle), type, std::string((std::istreambuf_iterator<char>(in)), {}), path);
   });
 }
+// Their first forms have the same parameters.
+GPUSIM_DRIVER cuLinkCreate(unsigned count, int* options, void** values, Link** handle) {
+  return cuLinkCreate_v2(count, options, values, handle);
+}
+GPUSIM_DRIVER cuLinkAddData(Link* handle, int type, void* data, size_t bytes, const char* name,
+                            unsigned count, int* options, void** values) {
+  return cuLinkAddData_v2(handle, type, data, bytes, name, count, options, values);
+}
+GPUSIM_DRIVER cuLinkAddFile(Link* handle, int type, const char* path, unsigned count, int* options,
+                            void** values) {
+  return cuLinkAddFile_v2(handle, type, path, count, options, values);
+}
 GPUSIM_DRIVER cuLinkComplete(Link* handle, void** image, size_t* bytes) {
   return call([&](Device&) {
     Link& link = link_of(handle);

@@ -14,6 +14,9 @@ int cuCtxSetCurrent(void*);
 int cuLinkCreate_v2(unsigned, int*, void**, void**);
 int cuLinkAddData_v2(void*, int, void*, size_t, const char*, unsigned, int*, void**);
 int cuLinkAddFile_v2(void*, int, const char*, unsigned, int*, void**);
+int cuLinkCreate(unsigned, int*, void**, void**);
+int cuLinkAddData(void*, int, void*, size_t, const char*, unsigned, int*, void**);
+int cuLinkAddFile(void*, int, const char*, unsigned, int*, void**);
 int cuLinkComplete(void*, void**, size_t*);
 int cuLinkDestroy(void*);
 int cuModuleLoadData(void**, const void*);
@@ -52,6 +55,23 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   EXPECT_EQ(cuLinkDestroy(link), 0);
   EXPECT_EQ(cuLinkDestroy(link), error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cuModuleGetFunction(&function, module, "nothing"), 0) << "the module outlives the linker";
+}
+
+TEST(JitLinker, TheFirstFormsLinkToo) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_QUIET", "1", 1);
+  setenv("GPUSIM_FUNCTIONAL", "1", 1);
+  ASSERT_EQ(cuInit(0), 0);
+  void *primary = nullptr, *link = nullptr, *image = nullptr, *module = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
+  ASSERT_EQ(cuLinkCreate(0, nullptr, nullptr, &link), 0);
+  EXPECT_EQ(cuLinkAddFile(link, 1, "no such file", 0, nullptr, nullptr),
+            static_cast<int>(Code::kFileNotFound));
+  ASSERT_EQ(cuLinkAddData(link, 1, ptx, sizeof ptx, "text", 0, nullptr, nullptr), 0);
+  ASSERT_EQ(cuLinkComplete(link, &image, nullptr), 0);
+  EXPECT_EQ(cuModuleLoadData(&module, image), 0);
+  EXPECT_EQ(cuLinkDestroy(link), 0);
 }
 
 TEST(JitLinker, LogsAreEmptyOrSayWhatIsWrong) {

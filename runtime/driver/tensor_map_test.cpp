@@ -9,6 +9,8 @@ extern "C" {
 int cuInit(unsigned);
 int cuTensorMapEncodeTiled(void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*,
                            const uint32_t*, int, int, int, int);
+int cuTensorMapEncodeIm2col(void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const int*,
+                            const int*, uint32_t, uint32_t, const uint32_t*, int, int, int, int);
 int cuTensorMapReplaceAddress(void*, void*);
 }
 
@@ -59,6 +61,40 @@ TEST(TensorMapApi, ChecksWhatTheManualAsksFor) {
   EXPECT_EQ(error_of([](Tensor& t) { t.interleave = 1; }), kInvalidValue);
   EXPECT_EQ(error_of([](Tensor& t) { t.swizzle = 4; }), kInvalidValue);
   EXPECT_EQ(error_of([](Tensor& t) { t.element = 99; }), kInvalidValue);
+}
+
+/// Two images of 6 x 5 pixels with 8 words each, and what a test changes of them.
+struct Images {
+  unsigned rank = 4;
+  uint64_t size[4] = {8, 6, 5, 2}, stride[3] = {32, 192, 960};
+  int lower[2] = {-1, -1}, upper[2] = {-1, -1};
+  uint32_t channels = 4, pixels = 30, step[4] = {1, 1, 1, 1};
+  alignas(64) char map[128] = {};
+  int encode() {
+    return cuTensorMapEncodeIm2col(map, 3, rank, reinterpret_cast<void*>(uintptr_t{0x10000}), size, stride,
+                                   lower, upper, channels, pixels, step, 0, 0, 0, 0);
+  }
+};
+
+template <class Change>
+int error_of_images(Change change) {
+  Images t;
+  change(t);
+  return t.encode();
+}
+
+TEST(TensorMapApi, ChecksTheBoxOfPixels) {
+  ASSERT_EQ(start(), 0);
+  EXPECT_EQ(error_of_images([](Images&) {}), 0);
+  EXPECT_EQ(error_of_images([](Images& t) { t.rank = 2; }), kInvalidValue);
+  EXPECT_EQ(error_of_images([](Images& t) { t.lower[0] = -128; }), 0);
+  EXPECT_EQ(error_of_images([](Images& t) { t.lower[0] = -129; }), kInvalidValue);
+  EXPECT_EQ(error_of_images([](Images& t) { t.upper[1] = 128; }), kInvalidValue);
+  EXPECT_EQ(error_of_images([](Images& t) { t.upper[1] = -6; }), kInvalidValue) << "the box has no pixel";
+  EXPECT_EQ(error_of_images([](Images& t) { t.channels = 3; }), kInvalidValue) << "12 bytes";
+  EXPECT_EQ(error_of_images([](Images& t) { t.pixels = 1024; }), 0);
+  EXPECT_EQ(error_of_images([](Images& t) { t.pixels = 1025; }), kInvalidValue);
+  EXPECT_EQ(error_of_images([](Images& t) { t.pixels = 0; }), kInvalidValue);
 }
 
 TEST(TensorMapApi, AddressesAreReplaced) {

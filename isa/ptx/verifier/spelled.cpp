@@ -17,10 +17,10 @@ using Kind = Operand::Kind;
 using enum Opcode;
 
 namespace {
-/// A copy of a tensor by one block, of a box of it.
-bool is_tile_copy(const std::vector<std::string_view>& words) {
+/// A copy of a tensor by one block, of a box of it or of pixels one after another.
+bool is_simple_copy(const std::vector<std::string_view>& words) {
   return std::ranges::none_of(words, [](std::string_view w) {
-    return w.starts_with("im2col") || w.starts_with("tile::") || w.starts_with("cta_group::");
+    return w.starts_with("im2col::") || w.starts_with("tile::") || w.starts_with("cta_group::");
   });
 }
 }  // namespace
@@ -40,7 +40,7 @@ std::string unsupported_form(const Instruction& i) {
       if (words.front() == "createpolicy") return {};
       if (words.front() == "prefetch") return {};
       return words.front() != "cp" || has_word(i, "cp_mask") || has_word(i, "ignore_oob") ||
-                     (has_word(i, "tensor") && !is_tile_copy(words))
+                     (has_word(i, "tensor") && !is_simple_copy(words))
                  ? whole
                  : std::string();
     case kAsync:  // st.bulk, and what only later targets have
@@ -185,6 +185,7 @@ void FunctionVerifier::check_bulk_copy(const Instruction& i) {
 
 /// cp.async.bulk.tensor.2d.shared::cluster.global... [to], [map, {x, y}], [mbarrier] {, blocks} {, policy};
 /// to global memory, reductions too, [map, {x, y}], [from] {, policy}; prefetches [map, {x, y}] {, policy}.
+/// Loads and prefetches in im2col mode have the offsets of the pixels behind the addresses.
 void FunctionVerifier::check_tensor_copy(const Instruction& i) {
   const std::vector<std::string_view> words = instruction_words(i);
   const size_t dimensions = static_cast<size_t>(
@@ -192,7 +193,12 @@ void FunctionVerifier::check_tensor_copy(const Instruction& i) {
   const bool loads = has_word(i, "mbarrier::complete_tx::bytes"), prefetches = has_word(i, "prefetch");
   const size_t tensor = loads ? 1 : 0, addresses = loads ? 3 : prefetches ? 1 : 2;
   const bool blocks = has_word(i, "multicast::cluster"), policy = has_word(i, "L2::cache_hint");
-  const size_t operands = addresses + (blocks ? 1 : 0) + (policy ? 1 : 0);
+  const bool pixels = has_word(i, "im2col"), walks = pixels || has_word(i, "im2col_no_offs");
+  constexpr size_t kLeastIm2col = 3;
+  if (walks && dimensions < kLeastIm2col)
+    return error(fmt::format("'{}': im2col mode has 3 to 5 dimensions", name()));
+  const size_t offsets = pixels ? 1 : 0;
+  const size_t operands = addresses + offsets + (blocks ? 1 : 0) + (policy ? 1 : 0);
   if (i.operands.size() != operands)
     return error(fmt::format("'{}' takes {} operands, found {}", name(), operands, i.operands.size()));
   for (size_t k = 0; k < addresses; ++k)
@@ -205,7 +211,14 @@ void FunctionVerifier::check_tensor_copy(const Instruction& i) {
     return error(place.loc, fmt::format("'{}' needs {} coordinate{} behind the tensor map", name(),
                                         dimensions, dimensions == 1 ? "" : "s"));
   for (const Operand& e : place.elements[0].elements) check_source(i, e, Type::kB32, false);
-  if (blocks) check_source(i, i.operands[addresses], Type::kB16, false);
+  if (pixels) {
+    const Operand& offset = i.operands[addresses];
+    if (offset.kind != Kind::kVector || offset.elements.size() != dimensions - 2)
+      return error(offset.loc, fmt::format("'{}' needs {} offset{} in braces", name(), dimensions - 2,
+                                           dimensions == kLeastIm2col ? "" : "s"));
+    for (const Operand& e : offset.elements) check_source(i, e, Type::kB16, false);
+  }
+  if (blocks) check_source(i, i.operands[addresses + offsets], Type::kB16, false);
 }
 
 /// tensormap.replace [map], {dimension,} value; tensormap.cp_fenceproxy [to], [from], 128.
