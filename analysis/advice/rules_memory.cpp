@@ -200,9 +200,11 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   if (per_warp < kLoads || f.warps_per_block() < 2) return std::nullopt;
   // With caches, DRAM reads each value once: if threads ask for no more than that, nothing is reused.
   if (f.machine().l2.bytes != 0 && asked < 4 * f.counter("dram_read_bytes")) return std::nullopt;
-  const double reuse = std::min(f.warps_per_block(), per_warp);
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return can_be_in_tile(pc) ? f.count("transferred_bytes", pc) : 0.0; });
+  // Of warps with a tile of a product each, a row or a column needs the same operand: best is a square.
+  const double serves = is_of_fragment(f, p.pc) ? std::sqrt(f.warps_per_block()) : f.warps_per_block();
+  const double reuse = std::min(serves, per_warp);
   p.what = fmt::format(
       "load what the warps of a block have in common once, into a tile in shared memory "
       "(here a value can serve {:.0f} warps)",

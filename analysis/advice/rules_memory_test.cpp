@@ -33,6 +33,26 @@ TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
   EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
 }
 
+/// A tile of 16 x 16 halves, row by row of a large matrix: eight pieces of rows an access, half of a sector
+/// each, whose other half is another register's. Packed, it is as many sectors of two lines.
+TEST_F(RulesTest, LanesOfATensorOperationHaveTheirOrder) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r2, %r3}, [%rd1], %r4", 4,
+            {{"transactions", 32}, {"requested_bytes", 512}, {"transferred_bytes", 1024}});
+  const auto p = coalescing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->counter, "transactions per request");
+  EXPECT_EQ(p->value, 8);
+  EXPECT_NEAR(p->after.units.at("lsu_port"), 90'000 / 4.0, 1) << "two lines instead of eight";
+  for (auto& [column, cells] : kernel.per_pc.numbers) cells[1] *= 4;  // 16 loads a warp
+  EXPECT_THAT(shared_reuse(facts())->what, testing::HasSubstr("a value can serve 3 warps"))
+      << "each row and column of eight warps";
+  kernel.per_pc.texts["ptx"][1] = "ld.global.f32 %f1, [%rd1]";
+  EXPECT_NEAR(coalescing(facts())->after.units.at("lsu_port"), 90'000 / 8.0, 1);
+  EXPECT_THAT(shared_reuse(facts())->what, testing::HasSubstr("a value can serve 8 warps"));
+}
+
 /// A thread uses up a line, word by word. Neighbours use it up at once, so that each access waits for one.
 TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
   unit("l1_tags", "SM", 80, 0.9);
