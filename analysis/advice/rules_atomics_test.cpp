@@ -82,8 +82,11 @@ TEST_F(RulesTest, WhatAnAtomicReturnsIsAwaitedBlockByBlockToo) {
   operation("atom_global", "atom.global.add.u32 %r5, [%rd2], 1", 1, counts);
   ASSERT_TRUE(atomics(facts()));
   const double collected = atomics(facts())->after.chain[0];
+  EXPECT_THAT(atomics(facts())->what, HasSubstr("collect each block's results in shared memory"));
   kernel.per_pc.numbers["awaited_memory_dram"][0] = 1000;
   EXPECT_GT(atomics(facts())->after.chain[0], collected + facts().latency("barrier"));
+  EXPECT_THAT(atomics(facts())->what, HasSubstr("let a block take places for all of its warps at once"))
+      << "what is waited for is no sum";
 }
 
 TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {

@@ -401,9 +401,15 @@ std::optional<Proposal> atomics(const Facts& f) {
   const double shared_bytes =
       static_cast<double>(f.resources().shared_bytes) + (merges ? 0 : results * kSector);
   if (shared_bytes > static_cast<double>(f.machine().shared.bytes)) return std::nullopt;
+  // What is used of an atomic's result is a place in a list or the next piece of work, and no sum.
+  const bool places = !merges && f.awaited(p.pc);
   p.what =
-      "collect each block's results in shared memory with its atomics, and add them to global memory "
-      "once, at the block's end";
+      places ? "let a block take places for all of its warps at once: count in shared memory what they need, "
+               "or "
+               "take several pieces of work at a time, and do one atomic operation on global memory for all"
+             : "collect each block's results in shared memory with its atomics, and add them to global "
+               "memory "
+               "once, at the block's end";
   // Where that is not much less than there is now, it takes fewer blocks: blocks that end together also add
   // the same words at the same time.
   constexpr double kWorth = 0.5;
