@@ -110,6 +110,29 @@ TEST_F(RulesTest, BytesOfNeighboursAreToBeAccessedAtOnce) {
       << "the next element is loaded as well, at a place of another alignment";
 }
 
+/// Of two elements of 16 bits in a register, arithmetic on pairs takes one operation, and none takes them
+/// out.
+TEST_F(RulesTest, PairsOfHalvesTakeHalfTheArithmetic) {
+  const std::map<std::string, uint64_t> moved{
+      {"transactions", 2}, {"requested_bytes", 64}, {"transferred_bytes", 64}, {"slots_issued", 1}};
+  unit("issue", "scheduler", 320, 0.3);
+  unit("pipe_half", "scheduler", 320, 0.6);
+  operation("int", "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x", 1, {{"slots_issued", 1}});
+  operation("int", "mul.wide.s32 %rd4, %r3, 2", 1, {{"slots_issued", 1}});
+  operation("int", "add.s64 %rd1, %rd5, %rd4", 1, {{"slots_issued", 1}});
+  operation("int", "add.s64 %rd2, %rd6, %rd4", 1, {{"slots_issued", 1}});
+  operation("load_global", "ld.global.u16 %rs4, [%rd1]", 1, moved);
+  operation("half", "fma.rn.f16 %rs5,%rs4,%rs4,%rs4", 1, {{"slots_issued", 1}});
+  operation("store_global", "st.global.u16 [%rd2], %rs5", 1, moved);
+  const auto p = wide_accesses(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("with arithmetic on pairs (__half2"));
+  EXPECT_NEAR(p->after.units.at("pipe_half"), 60'000 / 2.0, 1);
+  EXPECT_NEAR(p->after.units.at("issue"), 30'000 * (6 / 2.0 + 0.5) / 7, 1) << "two elements an access";
+  kernel.per_pc.texts["ptx"][5] = "fma.rn.f16x2 %r5,%rs4,%rs4,%rs4";
+  EXPECT_NEAR(wide_accesses(facts())->after.units.at("pipe_half"), 60'000, 1) << "these are pairs";
+}
+
 TEST_F(RulesTest, AnArrayThatRegistersCouldHoldIsNotToBeIndexed) {
   unit("lsu_port", "SM", 80, 0.9);
   unit("issue", "scheduler", 320, 0.1);
