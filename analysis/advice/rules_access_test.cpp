@@ -25,6 +25,25 @@ TEST_F(RulesTest, AChainIsLeftAloneAndSaidToBe) {
   EXPECT_EQ(left->least, 4);
 }
 
+/// Points of a picture that is turned lie in no line, whatever the order of the lanes.
+TEST_F(RulesTest, PlacesThatFollowFromFractionsAreLeftAlone) {
+  unit("dram_bus", "channel", 64, 0.5);
+  operation("cvt", "cvt.rzi.s32.f32 %r1, %f9", 1);
+  operation("int", "mul.wide.s32 %rd2, %r1, 4", 1);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd3]", 1,
+            {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  program =
+      ".entry pick(.param .u64 p) { mov.u32 %r2, %tid.x; cvt.rn.f32.s32 %f9, %r2; "
+      "cvt.rzi.s32.f32 %r1, %f9; mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd9, %rd2; "
+      "ld.global.f32 %f1, [%rd3]; ret; }";
+  kernel.name = "pick";
+  EXPECT_THAT(named(), testing::IsEmpty());
+  const auto left = left_aside(facts());
+  ASSERT_TRUE(left);
+  EXPECT_THAT(left->what, HasSubstr("from numbers with fractions"));
+}
+
 /// Two words of records of 64 bytes, of which lines have two: packed ones of 8 bytes have four in a sector.
 TEST_F(RulesTest, RecordsOfWhichFewBytesAreUsedArePacked) {
   const auto gather = [&](uint64_t lines) {

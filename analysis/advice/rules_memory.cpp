@@ -70,7 +70,8 @@ void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic&
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
   const auto can_be_ordered = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !is_shifted(f, pc);
+    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction &&
+           !is_shifted(f, pc);
   };
   Traffic after;
   double requests = 0, moved = 0, sectors = 0;
@@ -91,6 +92,9 @@ std::optional<Proposal> coalescing(const Facts& f) {
   if (requests <= 0 ||
       (moved < kWorthwhile * all && after.transactions() > (1 - kWorthwhile) * before.transactions()))
     return std::nullopt;
+  // Rows of whole sectors are short because blocks are square, which textures are best read by.
+  const double textures = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "texture"; });
+  if (moved < kWorthwhile * all && textures >= requests) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) {
     return can_be_ordered(pc) ? f.count("transactions", pc) - least_of(f, pc).transactions +

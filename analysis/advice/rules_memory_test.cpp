@@ -33,6 +33,18 @@ TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
   EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
 }
 
+/// A square block writes two short rows of whole sectors a warp, and reads a texture, which squares suit.
+TEST_F(RulesTest, SquareBlocksThatReadTexturesAreLeftAlone) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("texture", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}]", 1);
+  operation("store_global", "st.global.f32 [%rd2], %f1", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+  kernel.per_pc.texts["class"][1] = "fp32";
+  EXPECT_TRUE(coalescing(facts())) << "without the texture one row is better";
+}
+
 /// A tile of 16 x 16 halves, row by row of a large matrix: eight pieces of rows an access, half of a sector
 /// each, whose other half is another register's. Packed, it is as many sectors of two lines.
 TEST_F(RulesTest, LanesOfATensorOperationHaveTheirOrder) {
