@@ -121,4 +121,35 @@ std::vector<std::string> parameters_of(std::string_view ptx, std::string_view ke
   return names;
 }
 
+uint64_t constant_bytes(std::string_view ptx, std::string_view name) {
+  // ".const .align 4 .b8 table[4096];" or ".const .f32 t[4][8] = {...};"
+  constexpr std::string_view kConst = ".const";
+  if (name.empty()) return 0;
+  for (size_t at = ptx.find(kConst); at != std::string_view::npos; at = ptx.find(kConst, at)) {
+    at += kConst.size();
+    const std::string_view text = ptx.substr(at, std::min(ptx.find_first_of(";={", at), ptx.size()) - at);
+    const size_t end = std::min(text.find('['), text.size());
+    const size_t last = text.substr(0, end).find_last_not_of(" \t\r\n");
+    if (last == std::string_view::npos || !text.substr(0, last + 1).ends_with(name)) continue;
+    const size_t from = last + 1 - name.size();
+    if (from == 0 || !is_blank(text[from - 1])) continue;
+    // Of the type, the width in bits is its number.
+    const std::string_view head = text.substr(0, from);
+    const size_t type = head.find_last_of('.');
+    const auto number = [](std::string_view words) {
+      uint64_t n = 0;
+      for (const char c : words.substr(std::min(words.find_first_of("0123456789"), words.size()))) {
+        if (std::isdigit(static_cast<unsigned char>(c)) == 0) break;
+        n = 10 * n + static_cast<uint64_t>(c - '0');
+      }
+      return n;
+    };
+    uint64_t bytes = type == std::string_view::npos ? 0 : number(head.substr(type)) / 8;
+    for (size_t size = end; size < text.size(); size = text.find('[', size + 1))
+      bytes *= number(text.substr(size));
+    return bytes;
+  }
+  return 0;
+}
+
 }  // namespace gpusim::analysis::advice

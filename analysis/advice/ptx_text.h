@@ -1,6 +1,7 @@
 // A kernel in the text of a program in PTX, as far as advice needs it. It is read without the parser, for a
 // recording may hold several files in one text, and what cannot be read only says less.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,5 +15,8 @@ namespace gpusim::analysis::advice {
 
 /// Names of its parameters, in their order.
 [[nodiscard]] std::vector<std::string> parameters_of(std::string_view ptx, std::string_view kernel);
+
+/// Bytes of a variable in constant memory; 0 if there is none of that name.
+[[nodiscard]] uint64_t constant_bytes(std::string_view ptx, std::string_view name);
 
 }  // namespace gpusim::analysis::advice

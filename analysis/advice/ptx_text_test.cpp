@@ -45,5 +45,18 @@ $L1:
                           "cp.async.cg.shared.global.L2::128B [%r1], [%rd2], 16", "@%p1 bra $L1"));
 }
 
+TEST(PtxText, ConstantsHaveTheBytesOfTheirElements) {
+  constexpr std::string_view kPtx = R"(
+.const .align 4 .b8 table[4096];
+.visible .const .f32 other_table [4][8] = {0f00000000};
+.const .u64 one;
+.entry k() { ld.const.f32 %f1, [table]; ret; })";
+  EXPECT_EQ(constant_bytes(kPtx, "table"), 4096);
+  EXPECT_EQ(constant_bytes(kPtx, "other_table"), 128);
+  EXPECT_EQ(constant_bytes(kPtx, "one"), 8);
+  EXPECT_EQ(constant_bytes(kPtx, "able"), 0);
+  EXPECT_EQ(constant_bytes(kPtx, ""), 0);
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice
