@@ -178,10 +178,17 @@ GroupFindings find_in(const Outcome& o, uint32_t machine, uint32_t workload) {
   f.best.assign(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(std::min(kShown, sorted.size())));
   f.against = f.best.front();
   if (usable(results[f.best.front()])) {
-    f.against = group.simulated().front();
+    // Another machine with the same program: what a larger problem takes longer explains no machine.
+    const auto same_program = [&](uint32_t i) {
+      for (size_t a = 0; a < study.axes.size(); ++a)
+        if (!is_of_machine(study.axes[a]) && o.points[i].values[a] != o.points[f.best.front()].values[a])
+          return false;
+      return true;
+    };
+    f.against = *std::ranges::find_if(group.simulated(), same_program);
     // The worst one is the last of those that are simulated.
-    const auto worst =
-        std::find_if(sorted.rbegin(), sorted.rend(), [&](uint32_t i) { return usable(results[i]); });
+    const auto worst = std::find_if(sorted.rbegin(), sorted.rend(),
+                                    [&](uint32_t i) { return usable(results[i]) && same_program(i); });
     if (f.against == f.best.front()) f.against = *worst;
   }
   for (uint32_t axis = 0; axis < study.axes.size(); ++axis)
@@ -291,6 +298,19 @@ std::vector<GroupFindings> find(const Outcome& o) {
   return groups;
 }
 
+std::string reasons_text(const Study& study, std::span<const Point> points,
+                         std::span<const PointResult> results, const std::function<bool(size_t)>& chosen) {
+  std::map<std::string, std::vector<size_t>> reasons;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (chosen(i))
+      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
+  std::string out;
+  for (const auto& [reason, which] : reasons)
+    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
+                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
+  return out;
+}
+
 std::string findings_text(const Outcome& o, std::span<const GroupFindings> groups) {
   const Study& study = o.study;
   const std::span<const Point> points = o.points;
@@ -344,14 +364,8 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
                            axis_values(study, points[i]));
     }
   }
-  std::map<std::string, std::vector<size_t>> reasons;
-  for (size_t i = 0; i < results.size(); ++i)
-    if (!usable(results[i]) && !std::isfinite(o.objective(i)))
-      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
-  for (const auto& [reason, which] : reasons)
-    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
-                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
-  return out;
+  return out + reasons_text(study, points, results,
+                            [&](size_t i) { return !usable(results[i]) && !std::isfinite(o.objective(i)); });
 }
 
 std::string findings_json(const Outcome& o, std::span<const GroupFindings> groups) {

@@ -170,6 +170,19 @@ TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {
       << "and is better where much is wanted";
 }
 
+TEST(Findings, PointsThatShareAReasonAreOneLine) {
+  Example e;
+  for (const size_t i : {0, 1, 4}) {
+    e.results[i] = {};
+    e.results[i].status = PointResult::Status::kRefused;
+    e.results[i].reason = i == 4 ? "another" : "no room";
+  }
+  EXPECT_EQ(reasons_text(e.study, e.points, e.results,
+                         [&](size_t i) { return e.results[i].status == PointResult::Status::kRefused; }),
+            "\n1 point (w on m, l1_mshrs=2, scheduler_policy=x): another\n"
+            "\n2 points (w on m, l1_mshrs=4, scheduler_policy=x, ...): no room\n");
+}
+
 /// Problems of different size are no machines: more of one costs time, and nothing "suffices".
 TEST(Findings, ParametersOfTheProgramAreNoResources) {
   Example e;
@@ -184,6 +197,8 @@ TEST(Findings, ParametersOfTheProgramAreNoResources) {
   }
   const auto groups = find({e.study, e.points, e.results});
   const std::string text = findings_text({e.study, e.points, e.results}, groups);
+  ASSERT_EQ(groups[0].best.front(), 0) << "the first point of all: the worst one explains it";
+  EXPECT_EQ(e.points[groups[0].against].values[1], 0) << "of those with N=100";
   EXPECT_THAT(text, HasSubstr("N matters most (factor 2.90; 100 gives the least)"));
   EXPECT_THAT(text, testing::Not(HasSubstr("100 suffices")));
   EXPECT_THAT(text, HasSubstr("    at N=100 best is l1_mshrs=4\n    at N=200 best is l1_mshrs=4\n"
