@@ -38,7 +38,7 @@ TEST_F(RulesTest, PlacesThatFollowFromFractionsAreLeftAlone) {
       "cvt.rzi.s32.f32 %r1, %f9; mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd9, %rd2; "
       "ld.global.f32 %f1, [%rd3]; ret; }";
   kernel.name = "pick";
-  EXPECT_THAT(named(), testing::IsEmpty());
+  EXPECT_FALSE(coalescing(facts()));
   const auto left = left_aside(facts());
   ASSERT_TRUE(left);
   EXPECT_THAT(left->what, HasSubstr("from numbers with fractions"));
