@@ -462,8 +462,10 @@ int plan_study(const StudyArguments& a) {
     fmt::print("{:>6}  {:<10} {}\n", i,
                r.status == PointResult::Status::kMissing ? "to do" : study::status_name(r.status),
                study::point_text(study, points[i]));
-    if (r.status == PointResult::Status::kRefused) fmt::print("        {}\n", r.reason);
   }
+  fmt::print("{}", study::reasons_text(study, points, results, [&](size_t i) {
+               return results[i].status == PointResult::Status::kRefused;
+             }));
   // Of a list that is longer than a screen the end is what is seen.
   if (points.size() > kScreen) fmt::print("\n{}", summary);
   return refused == 0 ? kGood : kBadInput;

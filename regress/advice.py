@@ -53,6 +53,8 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "moments": ("fit", "moments", V100, "atomics"),
     "own_ring": ("fit", "own_ring", V100, "local_arrays"),
     "letters": ("fit", "letters", V100, "wide_accesses"),
+    "remainders": ("fit", "remainders", V100, "integer_division"),
+    "lookup": ("fit", "lookup", V100, "constant_tables"),
     "row_sums": ("judge", "row_sums", V100, "coalescing"),
     "own_rows": ("judge", "own_rows", C1060, "bank_conflicts"),
     "many_values": ("judge", "many_values", V100, "spills"),

@@ -42,6 +42,8 @@ LEFT_OUT = {
     "precision_c1060": "the same kernels as precision",
     "own_ring": "it was written after the measurements",
     "letters": "it was written after the measurements",
+    "remainders": "it was written after the measurements",
+    "lookup": "it was written after the measurements",
 }
 #: A gain from which on a change has helped: that from which `gpusim advise` speaks.
 HELPS = 1.05

@@ -59,6 +59,7 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "buffers": ("store buffer", "misses on their way (MSHRs)", "load/store queue"),
     "branch": ("latency of branches",),
     # A turn is a store, a fence, and the way of a request and its reply.
+    "constants": ("constant caches",),
     "other_blocks": ("interconnect latency", "time of fences", "L2 latency", "interconnect and L2 clock"),
     "issue": ("cycles between issue slots",),
     "lsu": ("cycles of a transaction in the coalescer", "L1 lines looked up at once"),

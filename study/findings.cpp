@@ -9,6 +9,7 @@
 
 #include "simcore/text/json_text.h"
 #include "simcore/text/names.h"
+#include "study/in_short.h"
 #include "study/result_tables.h"
 #include "study/why_best.h"
 
@@ -177,10 +178,17 @@ GroupFindings find_in(const Outcome& o, uint32_t machine, uint32_t workload) {
   f.best.assign(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(std::min(kShown, sorted.size())));
   f.against = f.best.front();
   if (usable(results[f.best.front()])) {
-    f.against = group.simulated().front();
+    // Another machine with the same program: what a larger problem takes longer explains no machine.
+    const auto same_program = [&](uint32_t i) {
+      for (size_t a = 0; a < study.axes.size(); ++a)
+        if (!is_of_machine(study.axes[a]) && o.points[i].values[a] != o.points[f.best.front()].values[a])
+          return false;
+      return true;
+    };
+    f.against = *std::ranges::find_if(group.simulated(), same_program);
     // The worst one is the last of those that are simulated.
-    const auto worst =
-        std::find_if(sorted.rbegin(), sorted.rend(), [&](uint32_t i) { return usable(results[i]); });
+    const auto worst = std::find_if(sorted.rbegin(), sorted.rend(),
+                                    [&](uint32_t i) { return usable(results[i]) && same_program(i); });
     if (f.against == f.best.front()) f.against = *worst;
   }
   for (uint32_t axis = 0; axis < study.axes.size(); ++axis)
@@ -199,17 +207,6 @@ GroupFindings find_in(const Outcome& o, uint32_t machine, uint32_t workload) {
   f.pareto = pareto_of(group.simulated(), results);
   return f;
 }
-
-std::string axis_values(const Study& study, const Point& point) {
-  std::string text;
-  for (size_t i = 0; i < study.axes.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "" : " ", study.axes[i].name,
-                        study.axes[i].values[point.values[i]].label);
-  return text.empty() ? "the machine as it is" : text;
-}
-
-/// "-12.3 %", of a factor.
-std::string change(double factor) { return fmt::format("{:+.1f} %", 100 * (factor - 1)); }
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{:.5g}", value) : "-"; }
 
@@ -232,66 +229,9 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
       out += fmt::format("   ({} to {} in {} pairs)", change(s.least), change(s.most), s.pairs);
     out += "\n";
   }
-  if (e.numeric && e.range > 1 + kNoGain && e.suffices != e.order.back())
+  if (e.range > 1 + kNoGain && some_value_suffices(study, e))
     out += fmt::format("    {} suffices: no larger value is better by {:.0f} % or more\n",
                        axis.values[e.suffices].label, 100 * kNoGain);
-}
-
-/// If the axis changes the objective anywhere, on average or at single points.
-bool matters(const Effect& e) {
-  return std::ranges::any_of(e.steps, [](const Step& s) {
-    return s.pairs > 0 && (s.most > 1 + kNoGain || s.least < 1 / (1 + kNoGain));
-  });
-}
-
-/// Of the axis' values the one with the best mean.
-uint32_t best_value_of(const Study& study, const Effect& e) {
-  uint32_t best = e.order.front();
-  double level = 0, best_level = 0;  // logarithms
-  for (const Step& s : e.steps) {
-    level += std::log(s.factor);
-    if (study.maximise ? level > best_level : level < best_level) best_level = level, best = s.to;
-  }
-  return best;
-}
-
-/// What is best and why, in words.
-void short_lines(std::string& out, const Outcome& o, const GroupFindings& f) {
-  const Study& study = o.study;
-  if (f.effects.empty() || f.best.size() < 2) return;
-  const double factor = study.maximise ? f.best_value / f.worst_value : f.worst_value / f.best_value;
-  out += fmt::format("in short\n  best is {}", axis_values(study, o.points[f.best.front()]));
-  if (comparable(f.best_value, f.worst_value))
-    out += fmt::format(", a factor of {:.2f} better than the worst point", factor);
-  out += "\n";
-  std::string some, none;
-  for (const Effect& e : f.effects) {
-    const Axis& axis = study.axes[e.axis];
-    if (!matters(e)) {
-      none += (none.empty() ? "" : ", ") + axis.name;
-      continue;
-    }
-    const bool enough = e.numeric && e.suffices != e.order.back();
-    const double least = std::ranges::min(e.steps, {}, &Step::least).least;
-    const double most = std::ranges::max(e.steps, {}, &Step::most).most;
-    const std::string what =
-        e.range < 1 + kNoGain
-            ? fmt::format("{} to {}, with the values of the others", change(least), change(most))
-            : fmt::format("factor {:.2f}; {} {}", e.range,
-                          axis.values[enough ? e.suffices : best_value_of(study, e)].label,
-                          enough ? "suffices" : "is best");
-    some += fmt::format("{}{}{} ({})", some.empty() ? "" : ", then ", axis.name,
-                        some.empty() ? " matters most" : "", what);
-  }
-  if (!none.empty())
-    none += fmt::format(" change{} less than {:.0f} % anywhere",
-                        none.find(',') == std::string::npos ? "s" : "", 100 * kNoGain);
-  out += fmt::format("  {}{}{}\n", some, some.empty() || none.empty() ? "" : "; ", none);
-  if (f.against == f.best.front()) return;
-  if (const std::string why = why_sentence(why_best(o.results[f.against], o.results[f.best.front()]),
-                                           axis_values(study, o.points[f.against]));
-      !why.empty())
-    out += fmt::format("  {}\n", why);
 }
 
 void guided_lines(std::string& out, const GuidedGroup& g) {
@@ -358,6 +298,19 @@ std::vector<GroupFindings> find(const Outcome& o) {
   return groups;
 }
 
+std::string reasons_text(const Study& study, std::span<const Point> points,
+                         std::span<const PointResult> results, const std::function<bool(size_t)>& chosen) {
+  std::map<std::string, std::vector<size_t>> reasons;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (chosen(i))
+      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
+  std::string out;
+  for (const auto& [reason, which] : reasons)
+    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
+                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
+  return out;
+}
+
 std::string findings_text(const Outcome& o, std::span<const GroupFindings> groups) {
   const Study& study = o.study;
   const std::span<const Point> points = o.points;
@@ -380,7 +333,7 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
                     number(f.median_value), number(f.worst_value),
                     f.equally_good == 1 ? "no other point is" : fmt::format("{} points are", f.equally_good),
                     100 * kEqual);
-    short_lines(out, o, f);
+    out += in_short(o, f);
     out += "best points\n";
     for (const uint32_t i : f.best)
       out += fmt::format("  {:>12}  {}{}\n", number(o.objective(i)), axis_values(study, points[i]),
@@ -411,14 +364,8 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
                            axis_values(study, points[i]));
     }
   }
-  std::map<std::string, std::vector<size_t>> reasons;
-  for (size_t i = 0; i < results.size(); ++i)
-    if (!usable(results[i]) && !std::isfinite(o.objective(i)))
-      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
-  for (const auto& [reason, which] : reasons)
-    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
-                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
-  return out;
+  return out + reasons_text(study, points, results,
+                            [&](size_t i) { return !usable(results[i]) && !std::isfinite(o.objective(i)); });
 }
 
 std::string findings_json(const Outcome& o, std::span<const GroupFindings> groups) {
@@ -467,7 +414,7 @@ std::string findings_json(const Outcome& o, std::span<const GroupFindings> group
       const Axis& axis = study.axes[e.axis];
       out += fmt::format("{}{{\"axis\": {}, \"range\": {}, \"suffices\": {}, \"steps\": [",
                          i == 0 ? "" : ", ", core::json_quoted(axis.name), core::json_number(e.range),
-                         core::json_quoted(axis.values[e.suffices].label));
+                         is_of_machine(axis) ? core::json_quoted(axis.values[e.suffices].label) : "null");
       for (size_t s = 0; s < e.steps.size(); ++s)
         out += fmt::format(
             "{}{{\"from\": {}, \"to\": {}, \"factor\": {}, \"least\": {}, \"most\": {}, \"pairs\": {}}}",

@@ -3,6 +3,7 @@
 // SRAM. Simulated points are compared with each other and nothing is interpolated, except in a guided study.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,9 +50,9 @@ struct GroupFindings {
   uint32_t simulated = 0, predicted = 0;
   uint32_t failed = 0;         ///< missing, refused or failed
   std::vector<uint32_t> best;  ///< the kShown best points; of equal ones those with less SRAM first
-  /// What the best point is explained against: the first simulated one, with the first value of each axis if
-  /// it is there, or the worst one if the first is the best. The best one itself: there is no other, or it is
-  /// predicted.
+  /// What the best point is explained against: of those with the same program the first simulated one, with
+  /// the first value of each axis if it is there, or the worst one if the first is the best. The best one
+  /// itself: there is no other, or it is predicted.
   uint32_t against = 0;
   uint32_t equally_good = 0;  ///< all that are as good as the best within kEqual
   double best_value = 0, worst_value = 0, median_value = 0;
@@ -75,6 +76,10 @@ struct Outcome {
 /// Groups in the order of the study. Throws core::InputError if the objective is no column of the results.
 [[nodiscard]] std::vector<GroupFindings> find(const Outcome& outcome);
 
+/// Why points have no results: a line for all of the chosen ones that share a reason.
+[[nodiscard]] std::string reasons_text(const Study& study, std::span<const Point> points,
+                                       std::span<const PointResult> results,
+                                       const std::function<bool(size_t)>& chosen);
 [[nodiscard]] std::string findings_text(const Outcome& outcome, std::span<const GroupFindings> groups);
 [[nodiscard]] std::string findings_json(const Outcome& outcome, std::span<const GroupFindings> groups);
 

@@ -170,6 +170,54 @@ TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {
       << "and is better where much is wanted";
 }
 
+TEST(Findings, PointsThatShareAReasonAreOneLine) {
+  Example e;
+  for (const size_t i : {0, 1, 4}) {
+    e.results[i] = {};
+    e.results[i].status = PointResult::Status::kRefused;
+    e.results[i].reason = i == 4 ? "another" : "no room";
+  }
+  EXPECT_EQ(reasons_text(e.study, e.points, e.results,
+                         [&](size_t i) { return e.results[i].status == PointResult::Status::kRefused; }),
+            "\n1 point (w on m, l1_mshrs=2, scheduler_policy=x): another\n"
+            "\n2 points (w on m, l1_mshrs=4, scheduler_policy=x, ...): no room\n");
+}
+
+/// Problems of different size are no machines: more of one costs time, and nothing "suffices".
+TEST(Findings, ParametersOfTheProgramAreNoResources) {
+  Example e;
+  e.study.axes[1] = axis_from_option("param.N=100,200,400");
+  e.points = points_of(e.study);
+  e.results.resize(1);
+  const PointResult one = e.results.front();
+  e.results.assign(e.points.size(), one);
+  for (size_t i = 0; i < e.points.size(); ++i) {
+    const uint32_t mshrs = e.points[i].values[0], n = e.points[i].values[1];  // 4, 1, 2 and 100, 200, 400
+    e.results[i].time_s = (1 + n) * (mshrs == 1 ? 2 : mshrs == 2 && n == 2 ? 0.9 : 1);
+  }
+  const auto groups = find({e.study, e.points, e.results});
+  const std::string text = findings_text({e.study, e.points, e.results}, groups);
+  ASSERT_EQ(groups[0].best.front(), 0) << "the first point of all: the worst one explains it";
+  EXPECT_EQ(e.points[groups[0].against].values[1], 0) << "of those with N=100";
+  EXPECT_THAT(text, HasSubstr("N matters most (factor 2.90; 100 gives the least)"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("100 suffices")));
+  EXPECT_THAT(text, HasSubstr("    at N=100 best is l1_mshrs=4\n    at N=200 best is l1_mshrs=4\n"
+                              "    at N=400 best is l1_mshrs=2\n"));
+  EXPECT_THAT(findings_json({e.study, e.points, e.results}, groups),
+              testing::ContainsRegex("\"axis\": \"N\", \"range\": [0-9.]+, \"suffices\": null"));
+}
+
+TEST(Findings, WhereMoreCostsTimeTheLeastIsBestAndDoesNotSuffice) {
+  Example e;
+  e.study.axes[0] = axis_from_option("latency.l1_hit=4,1,2");
+  for (PointResult& r : e.results) r.time_s = 5 - 2 * r.time_s;  // 4 and 2 take 3, and 1 takes 1
+  const auto groups = find({e.study, e.points, e.results});
+  ASSERT_EQ(groups[0].effects[0].suffices, 1) << "nothing beyond the value 1 is better";
+  const std::string text = findings_text({e.study, e.points, e.results}, groups);
+  EXPECT_THAT(text, HasSubstr("1 is best"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("suffices")));
+}
+
 TEST(Findings, InteractionsNameWhereAnAxisGains) {
   const Example e;
   const auto f = find({e.study, e.points, e.results})[0];

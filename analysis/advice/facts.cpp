@@ -39,6 +39,7 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
       machine_(machine),
       resources_(resources),
       lives_(lives),
+      ptx_(ptx),
       origins_(origins_of(kernel, ptx)),
       estimator_(recorded_work(ptx), static_cast<double>(kernel.cycles)) {
   find_uses(ptx);
@@ -341,6 +342,13 @@ Work Facts::recorded_work(std::string_view ptx) {
       std::max({dram.rc_ns / std::max<double>(1, dram.banks), dram.rrd_ns, dram.faw_ns / 4});
   const double rows = core_cycles(machine_, counter("dram_activates") / channels * each_row);
   work.units["dram_activates"] = std::min(rows, std::max(0.0, cycles - work.start));
+  // An SM in which loads of constants have no room among the misses of their cache does nothing else: what
+  // their results are needed for waits.
+  const auto resident = static_cast<double>(kernel_.total_slots() - kernel_.idle_slots());
+  if (const double no_room =
+          sum("slots_memory_throttle", [&](uint64_t pc) { return op_class(pc) == "load_const"; });
+      no_room > 0 && resident > 0)
+    work.units["constant_misses"] = std::min(1.0, no_room / resident) * std::max(0.0, cycles - work.start);
   for (uint64_t pc = 0; pc < operations(); ++pc) {
     const double once = wait(pc), each = executed(pc) / warps();
     work.chain.push_back(once * each);

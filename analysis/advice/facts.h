@@ -26,7 +26,7 @@ struct BlockLives {
 
 class Facts {
  public:
-  /// Keeps references to both.
+  /// Keeps references to all of them.
   /// `ptx`: of the program; may be empty.
   Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
         std::string_view ptx = {}, BlockLives lives = {});
@@ -36,6 +36,7 @@ class Facts {
   [[nodiscard]] const LaunchResources& resources() const { return resources_; }
   [[nodiscard]] const Estimator& estimator() const { return estimator_; }
   [[nodiscard]] const BlockLives& lives() const { return lives_; }
+  [[nodiscard]] std::string_view ptx() const { return ptx_; }
 
   /// Operations, by their number.
   [[nodiscard]] uint64_t operations() const { return kernel_.per_pc.rows; }
@@ -113,6 +114,7 @@ class Facts {
   const core::MachineConfig& machine_;
   LaunchResources resources_;
   BlockLives lives_;
+  std::string_view ptx_;
   std::vector<AddressOrigin> origins_;
   std::vector<bool> uses_data_;
   bool turns_follow_ = false;

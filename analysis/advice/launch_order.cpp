@@ -5,29 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "analysis/advice/ptx_text.h"
 #include "simcore/launch/launch_numbers.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::advice {
 namespace {
-
-/// Names of a kernel's parameters, in their order.
-std::vector<std::string> parameters_of(std::string_view ptx, const std::string& kernel) {
-  std::vector<std::string> names;
-  size_t at = ptx.find(".entry " + kernel + "(");
-  if (at == std::string_view::npos) return names;
-  at = ptx.find('(', at) + 1;
-  for (std::string_view list = ptx.substr(at, ptx.find(')', at) - at); !list.empty();) {
-    const std::string_view one = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), one.size() + 1));
-    const size_t last = one.find_last_not_of(" \t\r\n");
-    if (last == std::string_view::npos) continue;
-    const std::string_view text = one.substr(0, last + 1);
-    std::string_view name = text.substr(text.find_last_of(" \t\r\n") + 1);
-    names.emplace_back(name.substr(0, name.find('[')));
-  }
-  return names;
-}
 
 /// Numbers of the parameters that say where accesses go.
 std::set<size_t> parameters_in(const Facts& f, const std::vector<std::string>& names, bool writes) {

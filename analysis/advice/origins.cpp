@@ -2,50 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
+#include "analysis/advice/ptx_text.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
-namespace {
-
-/// Texts of the kernel's statements, in one form: a space behind the guard and the opcode, none around.
-std::vector<std::string> statements_of(std::string_view ptx, const std::string& kernel) {
-  std::vector<std::string> texts;
-  size_t at = ptx.find(".entry " + kernel + "(");
-  if (at == std::string_view::npos) return texts;
-  at = ptx.find('{', at);
-  std::string text;
-  size_t depth = 0;
-  for (; at < ptx.size(); ++at) {
-    if (ptx.substr(at, 2) == "//") {
-      at = std::min(ptx.find('\n', at), ptx.size() - 1);
-      continue;
-    }
-    const char c = ptx[at];
-    if (c == '{' && ++depth == 1) continue;
-    if (c == '}' && --depth == 0) break;
-    if (c == '\n' && text.starts_with(".loc")) {
-      text.clear();
-    } else if (c == ':' && ptx.substr(at, 2) == "::") {  // .shared::cta
-      text += "::";
-      ++at;
-    } else if (c == ';' || c == ':') {  // the end of a statement, or a label
-      if (c == ';' && !text.empty()) texts.push_back(text);
-      text.clear();
-    } else if (std::isspace(static_cast<unsigned char>(c)) == 0) {
-      text += c;
-    } else if (!text.empty() && text.back() != ' ') {
-      text += ' ';
-    }
-  }
-  return texts;
-}
-
-}  // namespace
-
 namespace {
 
 struct Step {

@@ -5,7 +5,7 @@
 namespace gpusim::analysis::advice {
 
 std::span<const Rule> rules() {
-  static constexpr std::array<Rule, 16> kRules{{
+  static constexpr std::array<Rule, 18> kRules{{
       {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
       {"packing", "records at places that loaded values say, of which few bytes are used", packing},
       {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
@@ -13,6 +13,7 @@ std::span<const Rule> rules() {
       {"atomics", "atomic operations on global memory that wait for each other", atomics},
       {"bank_conflicts", "lanes of a warp that use different words of one bank of shared memory",
        bank_conflicts},
+      {"constant_tables", "lanes of a warp that load different words of constant memory", constant_tables},
       {"spills", "registers that are kept in local memory", spills},
       {"local_arrays", "arrays of a thread that registers could hold, in local memory", local_arrays},
       {"occupancy", "registers or shared memory that keep further warps off an SM", occupancy},
@@ -26,6 +27,8 @@ std::span<const Rule> rules() {
       {"precision", "arithmetic in double precision", precision},
       {"fast_math", "divisions and roots that are rounded to the nearest by a sequence of operations",
        fast_math},
+      {"integer_division", "quotients and remainders of integers by a value that all threads share",
+       integer_division},
   }};
   return kRules;
 }

@@ -51,6 +51,7 @@ std::optional<Proposal> shared_reuse(const Facts& facts);
 std::optional<Proposal> atomics(const Facts& facts);
 std::optional<Proposal> bank_conflicts(const Facts& facts);
 std::optional<Proposal> wide_accesses(const Facts& facts);
+std::optional<Proposal> constant_tables(const Facts& facts);
 // Of local memory.
 std::optional<Proposal> spills(const Facts& facts);
 std::optional<Proposal> local_arrays(const Facts& facts);
@@ -62,5 +63,6 @@ std::optional<Proposal> wave_quantisation(const Facts& facts);
 std::optional<Proposal> divergence(const Facts& facts);
 std::optional<Proposal> precision(const Facts& facts);
 std::optional<Proposal> fast_math(const Facts& facts);
+std::optional<Proposal> integer_division(const Facts& facts);
 
 }  // namespace gpusim::analysis::advice

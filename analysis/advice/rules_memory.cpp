@@ -70,7 +70,8 @@ void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic&
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
   const auto can_be_ordered = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !is_shifted(f, pc);
+    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction &&
+           !is_shifted(f, pc);
   };
   Traffic after;
   double requests = 0, moved = 0, sectors = 0;
@@ -91,6 +92,9 @@ std::optional<Proposal> coalescing(const Facts& f) {
   if (requests <= 0 ||
       (moved < kWorthwhile * all && after.transactions() > (1 - kWorthwhile) * before.transactions()))
     return std::nullopt;
+  // Rows of whole sectors are short because blocks are square, which textures are best read by.
+  const double textures = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "texture"; });
+  if (moved < kWorthwhile * all && textures >= requests) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) {
     return can_be_ordered(pc) ? f.count("transactions", pc) - least_of(f, pc).transactions +
@@ -200,9 +204,11 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   if (per_warp < kLoads || f.warps_per_block() < 2) return std::nullopt;
   // With caches, DRAM reads each value once: if threads ask for no more than that, nothing is reused.
   if (f.machine().l2.bytes != 0 && asked < 4 * f.counter("dram_read_bytes")) return std::nullopt;
-  const double reuse = std::min(f.warps_per_block(), per_warp);
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return can_be_in_tile(pc) ? f.count("transferred_bytes", pc) : 0.0; });
+  // Of warps with a tile of a product each, a row or a column needs the same operand: best is a square.
+  const double serves = is_of_fragment(f, p.pc) ? std::sqrt(f.warps_per_block()) : f.warps_per_block();
+  const double reuse = std::min(serves, per_warp);
   p.what = fmt::format(
       "load what the warps of a block have in common once, into a tile in shared memory "
       "(here a value can serve {:.0f} warps)",
@@ -399,9 +405,15 @@ std::optional<Proposal> atomics(const Facts& f) {
   const double shared_bytes =
       static_cast<double>(f.resources().shared_bytes) + (merges ? 0 : results * kSector);
   if (shared_bytes > static_cast<double>(f.machine().shared.bytes)) return std::nullopt;
+  // What is used of an atomic's result is a place in a list or the next piece of work, and no sum.
+  const bool places = !merges && f.awaited(p.pc);
   p.what =
-      "collect each block's results in shared memory with its atomics, and add them to global memory "
-      "once, at the block's end";
+      places ? "let a block take places for all of its warps at once: count in shared memory what they need, "
+               "or "
+               "take several pieces of work at a time, and do one atomic operation on global memory for all"
+             : "collect each block's results in shared memory with its atomics, and add them to global "
+               "memory "
+               "once, at the block's end";
   // Where that is not much less than there is now, it takes fewer blocks: blocks that end together also add
   // the same words at the same time.
   constexpr double kWorth = 0.5;

@@ -221,7 +221,7 @@ std::optional<Proposal> packing(const Facts& f) {
 
 std::optional<LeftAside> left_aside(const Facts& f) {
   const auto extra = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && f.origin(pc).of_data
+    return is_global(f.op_class(pc)) && (f.origin(pc).of_data || f.origin(pc).of_fraction)
                ? f.count("transferred_bytes", pc) - least_of(f, pc).bytes
                : 0.0;
   };
@@ -234,8 +234,13 @@ std::optional<LeftAside> left_aside(const Facts& f) {
   if (l.pc == f.operations()) return std::nullopt;
   l.sectors = f.count("transferred_bytes", l.pc) / kSector / std::max(1.0, f.executed(l.pc));
   l.least = least_of(f, l.pc).bytes / kSector / std::max(1.0, f.executed(l.pc));
-  l.what = "the order of accesses whose places follow from loaded values";
-  l.hint = "another order of the data, or of the work on them, can bring them together";
+  if (f.origin(l.pc).of_data) {
+    l.what = "the order of accesses whose places follow from loaded values";
+    l.hint = "another order of the data, or of the work on them, can bring them together";
+  } else {
+    l.what = "the order of accesses whose places follow from numbers with fractions";
+    l.hint = "blocks of another shape, or a texture, can bring together what lies side by side";
+  }
   l.counter = fmt::format("sectors per request: {:.4g} sectors of 32 bytes (at least {:.1f} needed)",
                           l.sectors, l.least);
   return l;

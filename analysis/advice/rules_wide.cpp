@@ -9,6 +9,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -55,11 +56,21 @@ std::optional<Narrow> narrow_accesses(const Facts& f) {
   return n;
 }
 
+/// Arithmetic on one value of 16 bits: an operation can do two.
+bool is_single_half(const Facts& f, uint64_t pc) {
+  return f.op_class(pc) == "half" &&
+         text_cell(f.kernel().per_pc, "ptx", pc).find("16x2") == std::string::npos;
+}
+bool has_single_halves(const Facts& f, const Narrow& n) {
+  return n.bytes == 2 && f.sum("executed", [&](uint64_t pc) { return is_single_half(f, pc); }) > 0;
+}
+
 /// The kernel with `times` elements in each access.
 Work with_wide_accesses(const Facts& f, const Narrow& n, double times) {
   Work after = f.estimator().recorded();
   const auto changes = [&](uint64_t pc) { return !n.loop || each_warp(f, pc) >= kInLoop; };
   std::map<std::string, double> less, all;
+  const bool halves = has_single_halves(f, n);
   const Traffic before = recorded_traffic(f);
   Traffic traffic;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
@@ -72,17 +83,17 @@ Work with_wide_accesses(const Facts& f, const Narrow& n, double times) {
     const bool once = changes(pc) && (narrow || !f.uses_data(pc));
     all[f.pipe_of(c)] += cycles;
     all["issue"] += slots;
-    if (once) {
-      less[f.pipe_of(c)] += (1 - 1 / times) * cycles;
-      less["issue"] += (1 - 1 / times) * slots;
-    }
-    const double wait = after.chain[pc], issue = each_warp(f, pc) * f.machine().scheduler.issue_cycles;
+    // For each element, how much is left.
+    const double left = once ? 1 / times : halves && changes(pc) && is_single_half(f, pc) ? 0.5 : 1;
+    less[f.pipe_of(c)] += (1 - left) * cycles;
+    less["issue"] += (1 - left) * slots;
+    const double wait = after.chain[pc], issue = left * each_warp(f, pc) * f.machine().scheduler.issue_cycles;
     if (n.loop && changes(pc)) after.chain[pc] /= times;
     // Elements of one access wait beside each other, and only follow each other when they issue.
     if (!once)
       after.chain[pc] = std::min(n.loop ? wait : times * wait,
                                  after.chain[pc] + (n.loop ? 1 - 1 / times : times - 1) * issue);
-    if (narrow && f.origin(pc).bytes < 4) {
+    if (narrow && f.origin(pc).bytes < 4 && !halves) {
       // Elements of less than a register are taken out of it, or put into it.
       less[f.pipe_of("int")] -= executed * f.pipe_cycles("int");
       less["issue"] -= executed;
@@ -129,6 +140,7 @@ std::optional<Proposal> wide_accesses(const Facts& f) {
       "...), and do the "
       "work of {} of the present {}",
       times, times * n->bytes, times, n->loop ? "turns of the loop" : "threads");
+  if (has_single_halves(f, *n)) p.what += ", with arithmetic on pairs (__half2, __hfma2, ...)";
   p.counter = "bytes that a thread accesses at once";
   p.unit = fmt::format("bytes (up to {})", kMostBytes);
   p.value = static_cast<double>(n->bytes);

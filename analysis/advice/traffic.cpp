@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/source/source_lines.h"
+
 namespace gpusim::analysis::advice {
 
 bool in_memory(std::string_view c) {
@@ -98,8 +100,18 @@ void set_dram(const Facts& f, double read, double written, Work& work) {
   for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));
 }
 
+bool is_of_fragment(const Facts& f, uint64_t pc) {
+  return pc < f.operations() && text_cell(f.kernel().per_pc, "ptx", pc).starts_with("wmma.");
+}
+
 Least least_of(const Facts& f, uint64_t pc) {
   const double asked = f.count("requested_bytes", pc), requests = f.executed(pc) * f.requests_per_warp();
+  // Which bytes of a tile a lane of a tensor operation has is not the program's to say: of tiles that are
+  // packed, each access uses as much of as many sectors, which then lie in few lines.
+  if (is_of_fragment(f, pc)) {
+    const double moved = f.count("transferred_bytes", pc);
+    return {std::min(f.count("transactions", pc), std::max(requests, moved / kLine)), moved};
+  }
   return {std::min(f.count("transactions", pc), std::max(requests, asked / kLine)),
           std::min(f.count("transferred_bytes", pc), std::max(f.executed(pc) * kSector, asked))};
 }

@@ -44,6 +44,9 @@ void spread_over_partitions(const Facts& facts, Work& work);
 /// DRAM's data bus and rows with other bytes read and written.
 void set_dram(const Facts& facts, double read, double written, Work& work);
 
+/// A load or store of a tensor operation's tile, of which the machine says which lane has what.
+[[nodiscard]] bool is_of_fragment(const Facts& facts, uint64_t pc);
+
 /// Transactions and bytes that an operation's accesses need at least.
 struct Least {
   double transactions = 0, bytes = 0;

@@ -18,7 +18,7 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr std::string_view kPipeUnits = "pipe_";
+constexpr std::string_view kPipeUnits = "pipe_", kConstantLoad = "load_const";
 // A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
 constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
 /// Of a latency, the part that is queueing when what lies behind it is full.
@@ -243,6 +243,18 @@ Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& m
   return most;
 }
 
+/// Share of all slots in which a load of constants had no room among the misses of the constant cache.
+double constants_without_room(const KernelRecord& kernel) {
+  const Table& t = kernel.per_pc;
+  const auto classes = t.texts.find("class");
+  const auto all = static_cast<double>(kernel.total_slots());
+  if (classes == t.texts.end() || !t.has("slots_memory_throttle") || all == 0) return 0;
+  double slots = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc)
+    if (classes->second[pc] == kConstantLoad) slots += static_cast<double>(t["slots_memory_throttle"][pc]);
+  return slots / all;
+}
+
 Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const Shares s(kernel, machine);
   Estimate e;
@@ -262,6 +274,7 @@ Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine
   e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
   e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);
+  e.add("constants", s.of_resident(constants_without_room(kernel)) / 2);
   e.add("other_blocks", s.of_resident(longest_polling(kernel, machine).share()) / 2);
   return e;
 }
@@ -498,6 +511,11 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
   if (name == "shared_latency")
     return "latency of shared memory" + warps_text(kernel, machine) +
            line_of(kernel, {"slots_memory_shared"});
+  if (name == "constants")
+    return fmt::format("misses of the constant cache ({} bytes), which have no room for more of them",
+                       machine.constant.l1_bytes) +
+           line_of(kernel, {"slots_memory_throttle"},
+                   [](const std::string& c) { return c == kConstantLoad; });
   if (name == "branch") return "branches that are being resolved" + line_of(kernel, {"slots_control"});
   if (name == "other_blocks") {
     const Polling p = longest_polling(kernel, machine);

@@ -303,6 +303,28 @@ TEST_F(BlocksInTurn, AFewRepeatsAreNoLongWait) {
   EXPECT_EQ(name(), kNoLimiter) << "blocks wait at the barrier for another reason";
 }
 
+/// Warps whose lanes look up a table in constant memory that the constant cache does not hold: the load/store
+/// pipe repeats their loads and is half busy, but what they wait for is room among the misses.
+TEST_F(Limiter, ConstantsThatTheirCacheDoesNotKeepAreNamed) {
+  unit("pipe_lsu", "SM", 80, 0.5, 0.5);
+  kernel.causes = {{"issued", 10}, {"no_warp", 20}, {"memory_throttle", 70}};
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.texts["class"] = {"load_global", "load_const"};
+  t.texts["ptx"] = {"ld.global.u32 %r1, [%rd1]", "ld.const.f32 %f1, [%rd2]"};
+  t.texts["source_file"] = t.texts["ptx_file"] = t.texts["inlined_file"] = {"", ""};
+  t.numbers["ptx_line"] = {5, 7};
+  t.numbers["source_line"] = t.numbers["inlined_line"] = {0, 0};
+  t.numbers["slots_memory_throttle"] = {0, 70};
+  EXPECT_EQ(name(), "constants");
+  EXPECT_THAT(
+      limiter_text(kernel, machine),
+      HasSubstr("misses of the constant cache (2048 bytes), which have no room for more of them: line "
+                "7 `ld.const.f32 %f1, [%rd2]`"));
+  t.numbers["slots_memory_throttle"] = {70, 0};
+  EXPECT_EQ(name(), "pipe_lsu") << "other loads wait for something else";
+}
+
 TEST_F(Limiter, KernelsOfARunAddUp) {
   unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
   const auto one = limiter_candidates(kernel, machine);

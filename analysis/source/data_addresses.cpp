@@ -130,6 +130,7 @@ class DataFlow {
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
     of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
     find_places();
+    find_fractions();
     find_flat();
   }
   [[nodiscard]] AddressOrigin origin(const Statement& access) const;
@@ -151,6 +152,7 @@ class DataFlow {
     return at == definitions_.end() ? 0 : at->second.size();
   }
   void find_data();
+  void find_fractions();
   /// Whether a definition of a register counts it up: it is the register's last value, and something added.
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
   /// Registers that follow from others by operations, of which `first` says where that begins.
@@ -177,7 +179,7 @@ class DataFlow {
 
   std::vector<Statement> statements_;
   std::map<std::string_view, std::vector<size_t>> definitions_;
-  std::set<std::string_view> data_, of_loop_, of_block_;
+  std::set<std::string_view> data_, of_loop_, of_block_, of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
@@ -239,6 +241,23 @@ std::set<std::string_view> DataFlow::follow(const First& first) const {
   for (const auto& [r, where] : definitions_)
     if (first(r)) found.insert(r);
   return found;
+}
+
+void DataFlow::find_fractions() {
+  // "cvt.rzi.ftz.s32.f32"
+  constexpr std::array<std::string_view, 4> kWhole{".s32.f", ".u32.f", ".s64.f", ".u64.f"};
+  const auto rounds = [&](const Statement& s) {
+    return s.stem == "cvt" && std::ranges::any_of(kWhole, [&](std::string_view types) {
+             return s.opcode.find(types) != s.opcode.npos;
+           });
+  };
+  std::set<std::string_view> rounded;
+  for (const Statement& s : statements_)
+    if (rounds(s))
+      for (const std::string_view r : s.results)
+        if (const auto place = places_.find(r); place == places_.end() || place->second.stride != 0)
+          rounded.insert(r);
+  if (!rounded.empty()) of_fraction_ = follow([&](std::string_view r) { return rounded.contains(r); });
 }
 
 DataFlow::Place DataFlow::reduced(Place p) {
@@ -436,6 +455,7 @@ AddressOrigin DataFlow::origin(const Statement& access) const {
     return std::ranges::any_of(registers, [&](std::string_view r) { return of.contains(r); });
   };
   o.of_data = any(data_);
+  o.of_fraction = any(of_fraction_);
   o.of_loop = any(of_loop_);
   o.of_block = any(of_block_);
   o.bytes = access_bytes(access);

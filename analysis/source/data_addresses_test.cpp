@@ -101,6 +101,18 @@ TEST(AddressOrigins, WhichPartOfAnAddressThreadsAndBlocksSay) {
   EXPECT_EQ(origin(kernel, "red.global.add.u32 [%rd9+8], 1").stride, 0) << "one word";
 }
 
+TEST(AddressOrigins, PointsOfATurnedPictureAreFractions) {
+  const Statements kernel{
+      "mov.u32 %r1, %tid.x",          "cvt.rn.f32.s32 %f1, %r1",   "mul.f32 %f2, %f1, %f9",
+      "cvt.rzi.ftz.s32.f32 %r2, %f2", "mul.wide.s32 %rd1, %r2, 4", "add.s64 %rd2, %rd9, %rd1",
+      "mul.wide.s32 %rd3, %r1, 4",    "add.s64 %rd4, %rd9, %rd3",  "cvt.rzi.s32.f32 %r3, %f9",
+      "mul.wide.s32 %rd5, %r3, 4",    "add.s64 %rd6, %rd4, %rd5"};
+  EXPECT_TRUE(origin(kernel, "ld.global.f32 %f3, [%rd2]").of_fraction);
+  EXPECT_FALSE(origin(kernel, "ld.global.f32 %f3, [%rd4]").of_fraction);
+  EXPECT_FALSE(origin(kernel, "ld.global.f32 %f3, [%rd6]").of_fraction)
+      << "what is rounded is the same for all";
+}
+
 TEST(AddressOrigins, ThreadsOfARowOfTheGridAccessOnePieceOfMemory) {
   const Statements loop{
       "mov.u32 %r1, %ctaid.x",         "mov.u32 %r2, %ntid.x",      "mov.u32 %r3, %tid.x",

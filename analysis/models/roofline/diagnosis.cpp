@@ -34,7 +34,7 @@ Defect defect_of(std::string_view limiter, const RooflinePoint& p) {
   if (limiter == "lsu" || limiter == "pipe_lsu") return Defect::kL1Bandwidth;
   if (limiter == "dram" || limiter == "camping") return Defect::kDramAccess;
   if (limiter == "atomics") return Defect::kAtomics;
-  if (limiter == "buffers") return Defect::kMisses;
+  if (limiter == "buffers" || limiter == "constants") return Defect::kMisses;
   if (limiter == "branch") return Defect::kBranches;
   if (limiter == "imbalance") return p.even_balance < kBalance ? Defect::kFewBlocks : Defect::kImbalance;
   if (limiter == "barriers") return Defect::kBarriers;

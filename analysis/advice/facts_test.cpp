@@ -1,0 +1,148 @@
+// What a kernel did, as the rules look at it: places of its accesses and waits of its warps.
+#include <gtest/gtest.h>
+
+#include "analysis/advice/rules_fixture.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+/// x[index[i]] is in the order of the data; a[start[row] + j], which a loop counts up, in that of the
+/// threads.
+TEST_F(RulesTest, OnlyAccessesWhoseOrderTheThreadsDecideCanBeCoalesced) {
+  const std::map<std::string, uint64_t> spread{
+      {"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}};
+  operation("load_global", "ld.global.u32 %r1, [%rd1]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("int", "mul.wide.u32 %rd2, %r1, 4", 1);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+  operation("load_global", "@%p1 ld.global.v2.f32 {%f1, %f2}, [%rd3+8]", 1, spread);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false, true}));
+  EXPECT_FALSE(coalescing(facts()));
+  // The same register, from two statements: a loop's.
+  operation("int", "add.s64 %rd3, %rd3, 4", 1);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false, false, false}));
+  EXPECT_TRUE(coalescing(facts()));
+}
+
+/// A product and a sum are one operation, which names the sum: the program has the product that leads to it.
+TEST_F(RulesTest, StatementsThatNoOperationNamesAreReadInTheProgram) {
+  kernel.name = "pick";
+  operation("load_global", "ld.global.u32 %r10, [%rd8]", 1);
+  operation("int", "add.s64 %rd10, %rd2, %rd9", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd10]", 1);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false}));
+  program = R"(
+.visible .entry other(.param .u64 p) { mul.wide.s32 %rd9, %r77, 4; mov.u64 %rd10, 0; ret; }
+.visible .entry pick(
+	.param .u64 p
+)
+{
+	.reg .b64 	%rd<12>;
+$L__BB0_2:
+	ld.global.u32 	%r10, [%rd8];  // { an index
+	.loc	1 5 3
+	mul.wide.s32 	%rd9, %r10, 4;
+	add.s64 	%rd10, %rd2, %rd9;
+	ld.global.f32 	%f1, [%rd10];
+	@%p2 bra 	$L__BB0_2;
+	ret;
+})";
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, true}));
+}
+
+TEST_F(RulesTest, SlotsOfABusyPipeAreNoQueueOfMemory) {
+  kernel.causes = {{"issued", 100}, {"pipe_busy", 900}, {"memory_dram", 75}, {"alu_dependency", 25}};
+  EXPECT_DOUBLE_EQ(facts().estimator().recorded().memory_share, 0.75);
+}
+
+TEST_F(RulesTest, AWaitIsTheMeanOfThoseForNearAndFarData) {
+  const double far = facts().memory_wait(true);
+  const auto near = static_cast<uint64_t>(machine.l1.latency);
+  // As many executions found their data in the L1 as in DRAM.
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 2,
+            {{"awaited_memory_dram", static_cast<uint64_t>(far)}, {"awaited_memory_l1", near}});
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(facts().estimator().recorded().chain[0], far + static_cast<double>(near) + 2 * rest, 2);
+}
+
+/// Lines that are in the L1 by the time they come: four loads of such lines waited as long as for memory.
+TEST_F(RulesTest, ThereAreNoMoreWaitsThanExecutions) {
+  const auto l1 = static_cast<uint64_t>(machine.l1.latency);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4, {{"awaited_memory_l1", 4 * 10 * l1}});
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(facts().estimator().recorded().chain[0], 4 * (10.0 * machine.l1.latency + rest), 2);
+}
+
+TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1, {{"awaited_memory_dram", 500}});
+  operation("load_global", "ld.global.f32 %f2, [%rd1+4096]", 1, {{"awaited_memory_dram", 50}});
+  operation("fp32", "add.f32 %f3, %f1, %f2", 1);
+  operation("load_global", "ld.global.f32 %f4, [%rd1+8192]", 1, {{"awaited_memory_dram", 400}});
+  const Facts f = facts();
+  EXPECT_TRUE(f.leads(0));
+  EXPECT_FALSE(f.leads(1));
+  EXPECT_TRUE(f.leads(3)) << "what was loaded before has been used";
+  const std::vector<double>& chain = f.estimator().recorded().chain;
+  EXPECT_LT(chain[1], 0.3 * chain[0]);
+  const double rest = static_cast<double>(machine.latency.at("load_global"));
+  const double once = f.memory_wait(true);
+  EXPECT_NEAR(chain[0] + chain[1], once + 2 * (rest + machine.scheduler.issue_cycles), 1)
+      << "both together wait once";
+  EXPECT_NEAR(chain[3], once + rest + machine.scheduler.issue_cycles, 1);
+}
+
+/// Where an operation needs two loads, its wait is booked on both, half of it on each.
+TEST_F(RulesTest, LoadsThatAreAwaitedAtOnceWaitOnce) {
+  for (const char* load : {"ld.global.f32 %f1, [%rd1]", "ld.global.f32 %f2, [%rd1+4096]"})
+    operation("load_global", load, 1, {{"awaited_memory_dram", 250}});
+  operation("fp32", "add.f32 %f3, %f1, %f2", 1);
+  const Facts f = facts();
+  const std::vector<double>& chain = f.estimator().recorded().chain;
+  const double rest = static_cast<double>(machine.latency.at("load_global") + machine.scheduler.issue_cycles);
+  EXPECT_NEAR(chain[0] + chain[1], f.memory_wait(true) + 2 * rest, 1);
+}
+
+/// The product that makes a place of a loaded index is part of an operation that does not name it.
+TEST_F(RulesTest, ALoadAtALoadedPlaceIsNotOnItsWayWithTheIndex) {
+  kernel.name = "pick";
+  operation("load_global", "ld.global.u32 %r10, [%rd8]", 1, {{"awaited_memory_dram", 500}});
+  operation("int", "add.s64 %rd10, %rd2, %rd9", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd10]", 1, {{"awaited_memory_dram", 500}});
+  program = R"(
+.visible .entry pick(.param .u64 p) {
+	ld.global.u32 	%r10, [%rd8];
+	mul.wide.s32 	%rd9, %r10, 4;
+	add.s64 	%rd10, %rd2, %rd9;
+	ld.global.f32 	%f1, [%rd10];
+	ret;
+})";
+  const Facts f = facts();
+  EXPECT_TRUE(f.leads(2));
+  const std::vector<double>& chain = f.estimator().recorded().chain;
+  EXPECT_NEAR(chain[2], chain[0], 1) << "two waits, one after the other";
+}
+
+TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
+  kernel.name = "k";
+  const auto follow = [&](const std::string& turn) {
+    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.u32 %r1, 0;\n$L1:\n" + turn +
+              "\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 bra $L1;\nret;\n}";
+    return facts().turns_follow();
+  };
+  EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;")) << "a sum";
+  EXPECT_FALSE(follow("fma.rn.f32 %f3, %f2, %f2, %f1;\nmov.f32 %f1, %f3;")) << "of products";
+  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "a chain of products";
+  EXPECT_TRUE(follow("fma.rn.f32 %f1, %f1, %f2, %f3;")) << "a polynomial by Horner's rule";
+  EXPECT_TRUE(follow("ex2.approx.f32 %f3, %f1;\nadd.f32 %f1, %f1, %f3;")) << "steps of time";
+  EXPECT_TRUE(follow(
+      "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd9, %rd2;\nld.global.u32 %r2, [%rd3];\nmov.u32 %r2, %r9;"))
+      << "a list that is walked";
+  operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
+  operation("int", "mov.f32 %f1, %f3", 8);
+  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));
+  operation("fp32", "add.f32 %f8, %f8, %f9", 100);
+  EXPECT_FALSE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "another loop is longer";
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::advice

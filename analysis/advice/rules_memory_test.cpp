@@ -1,0 +1,260 @@
+// Rules of memory: coalescing, tiles, partitions and banks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/advice/rules_fixture.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+TEST_F(RulesTest, SectorsThatNobodyAskedForAreToBeCoalesced) {
+  unit("dram_bus", "channel", 64, 0.9);
+  kernel.counters["dram_read_bytes"] = 1024.0 * kWarps;
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1,
+            {{"transactions", 8}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  EXPECT_THAT(named(), testing::ElementsAre("coalescing"));
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  EXPECT_EQ(p->pc, 1);
+  EXPECT_EQ(p->value, 32);
+  EXPECT_NEAR(p->after.units.at("dram_bus"), f.estimator().recorded().units.at("dram_bus") / 8, 1);
+}
+
+TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
+  // 400 warps an SM, each with an access of 32 steps: 31 of them too many.
+  unit("shared", "SM", 80, 0.128);
+  unit("pipe_lsu", "SM", 80, 0.9);
+  operation("load_shared", "ld.shared.f32 %f1, [%r1]", 1, {{"replays", 31}});
+  const Facts f = facts();
+  const auto p = bank_conflicts(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 31);
+  EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
+}
+
+/// A square block writes two short rows of whole sectors a warp, and reads a texture, which squares suit.
+TEST_F(RulesTest, SquareBlocksThatReadTexturesAreLeftAlone) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("texture", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}]", 1);
+  operation("store_global", "st.global.f32 [%rd2], %f1", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+  kernel.per_pc.texts["class"][1] = "fp32";
+  EXPECT_TRUE(coalescing(facts())) << "without the texture one row is better";
+}
+
+/// A tile of 16 x 16 halves, row by row of a large matrix: eight pieces of rows an access, half of a sector
+/// each, whose other half is another register's. Packed, it is as many sectors of two lines.
+TEST_F(RulesTest, LanesOfATensorOperationHaveTheirOrder) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r2, %r3}, [%rd1], %r4", 4,
+            {{"transactions", 32}, {"requested_bytes", 512}, {"transferred_bytes", 1024}});
+  const auto p = coalescing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->counter, "transactions per request");
+  EXPECT_EQ(p->value, 8);
+  EXPECT_NEAR(p->after.units.at("lsu_port"), 90'000 / 4.0, 1) << "two lines instead of eight";
+  for (auto& [column, cells] : kernel.per_pc.numbers) cells[1] *= 4;  // 16 loads a warp
+  EXPECT_THAT(shared_reuse(facts())->what, testing::HasSubstr("a value can serve 3 warps"))
+      << "each row and column of eight warps";
+  kernel.per_pc.texts["ptx"][1] = "ld.global.f32 %f1, [%rd1]";
+  EXPECT_NEAR(coalescing(facts())->after.units.at("lsu_port"), 90'000 / 8.0, 1);
+  EXPECT_THAT(shared_reuse(facts())->what, testing::HasSubstr("a value can serve 8 warps"));
+}
+
+/// A thread uses up a line, word by word. Neighbours use it up at once, so that each access waits for one.
+TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
+  unit("l1_tags", "SM", 80, 0.9);
+  unit("l2_requests", "partition", 64, 0.2);
+  kernel.counters["l2_read_sectors"] = 32.0 * kWarps;
+  kernel.counters["dram_read_bytes"] = 1024.0 * kWarps;
+  kernel.counters["noc_requests"] = 32.0 * kWarps;
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 8,
+            {{"transactions", 256},
+             {"requested_bytes", 1024},
+             {"transferred_bytes", 8192},
+             {"awaited_memory_l1", 100}});
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.chain[1], 8 * f.memory_wait(true), 1);
+  const Work& now = f.estimator().recorded();
+  EXPECT_NEAR(p->after.units.at("l1_tags"), now.units.at("l1_tags") / 32, 1);
+  EXPECT_NEAR(p->after.units.at("l2_requests"), now.units.at("l2_requests") / 4, 1)
+      << "8 requests for lines instead of 32 for sectors";
+}
+
+class StoreTest : public RulesTest {
+ protected:
+  /// A warp loads a line and stores its words into as many lines.
+  void line_to_scattered_words() {
+    operation("int", "mov.u32 %r1, %tid.x", 1);
+    operation("load_global", "ld.global.f32 %f1, [%rd2]", 1,
+              {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+    operation("store_global", "st.global.f32 [%rd1], %f1", 1,
+              {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  }
+};
+
+/// A machine whose messages have no header: what a store is answered with is a message all the same.
+TEST_F(StoreTest, AnswersToStoresGoWithTheStores) {
+  machine.interconnect.header_bytes = 0;
+  unit("reply_in", "partition", 64, 0.5);
+  line_to_scattered_words();
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  const double data = std::ceil(128.0 / machine.interconnect.reply_flit_bytes);
+  EXPECT_NEAR(p->after.units.at("reply_in") / f.estimator().recorded().units.at("reply_in"),
+              (data + 1) / (data + 32), 1e-6);
+}
+
+TEST_F(StoreTest, TheDataOfTheL2TakeWhatIsMoved) {
+  machine.l2.read_cycles = machine.l2.fill_cycles = 0.5, machine.l2.write_cycles = 2;
+  unit("l2_data", "partition", 64, 0.5);
+  line_to_scattered_words();
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.units.at("l2_data") / f.estimator().recorded().units.at("l2_data"),
+              (128.0 + 2 * 128) / (128 + 2 * 1024), 1e-6);
+}
+
+TEST_F(RulesTest, ATileIsWaitedForOnceAndLanesThatAreAlikeLoadItTogether) {
+  for (int i = 0; i < 9; ++i)
+    operation("load_global", i == 0 ? "ld.global.f32 %f1, [%rd1]" : "ld.global.f32 %f2, [%rd1+4]", 1,
+              {{"transactions", 1},
+               {"requested_bytes", 128},
+               {"transferred_bytes", 128},
+               {"awaited_memory_dram", i == 0 ? 900 : 1}});
+  operation("fp32", "add.f32 %f3, %f1, %f2", 1);
+  const Facts straight = facts();
+  const auto once = shared_reuse(straight);
+  ASSERT_TRUE(once);
+  EXPECT_GE(once->after.chain_sum(), straight.estimator().recorded().chain[0]);
+  const auto waits = [&](uint64_t moved) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]", 64,
+              {{"transactions", 64},
+               {"requested_bytes", 64 * 512},
+               {"transferred_bytes", moved},
+               {"awaited_memory_dram", 900}});
+    const Facts f = facts();
+    return shared_reuse(f)->after.chain_sum() - 64 * machine.latency.at("load_shared");
+  };
+  EXPECT_LT(waits(64 * 32), 0.3 * waits(64 * 512));
+}
+
+/// 16 points around a thread, for 8 warps a block: each fills two of the tile's values, with 26 operations
+/// each.
+TEST_F(RulesTest, FillingATileWithARimTakesOperations) {
+  unit("issue", "scheduler", 320, 0.2);
+  unit("pipe_int", "scheduler", 320, 0.1);
+  const auto added = [&](uint64_t loads, uint64_t turns) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    for (uint64_t i = 0; i < loads; ++i)
+      operation(
+          "load_global", "ld.global.f32 %f1, [%rd1]", turns,
+          {{"transactions", turns}, {"requested_bytes", 128 * turns}, {"transferred_bytes", 128 * turns}});
+    const Facts f = facts();
+    return shared_reuse(f)->after.units.at("issue") - f.estimator().recorded().units.at("issue");
+  };
+  EXPECT_NEAR(added(16, 1), 2 * 26 * kWarps / 320.0, 1);
+  EXPECT_NEAR(added(1, 16), 0, 1) << "a loop is there already";
+}
+
+/// As many atomics in one partition as others spread over all: nobody's rows begin in it.
+TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
+  unit("dram_bus", "channel", 64, 0.5);
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 20'000;
+  kernel.counters["noc_requests"] = 4.0 * kWarps + 1.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps + 4.0 * kWarps / 64;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd2], %r2", 1,
+            {{"transactions", 1}, {"transferred_bytes", 128}, {"active_lanes", 32}, {"atomic_words", 4}});
+  EXPECT_FALSE(partition_camping(facts()));
+  kernel.counters["noc_requests_to_busiest"] += 1.0 * kWarps;
+  const auto p = partition_camping(facts());
+  ASSERT_TRUE(p) << "requests that no atomics explain";
+  EXPECT_EQ(p->pc, 0);
+  operation("int", "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x", 1);
+  operation("int", "mul.wide.s32 %rd4, %r3, 4", 1);
+  operation("int", "add.s64 %rd1, %rd5, %rd4", 1);
+  EXPECT_FALSE(partition_camping(facts())) << "threads of the grid go through an array";
+}
+
+TEST_F(RulesTest, OnlyWaitsForACrowdedPartitionMakeSmsUneven) {
+  unit("dram_bus", "channel", 64, 0.5);
+  unit("pipe_lsu", "SM", kSms, 0.5);
+  kernel.units.back().most = kCycles * 8 / 10;
+  kernel.counters["noc_requests"] = 4.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  ASSERT_TRUE(partition_camping(facts()));
+  EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 80'000, 1) << "none waits";
+  unit("lsu_wait_network", "SM", kSms, 0.4);
+  EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 50'000, 1);
+}
+
+/// The few requests of the last warps are in few partitions, whatever the hash, and nothing waits for these.
+TEST_F(RulesTest, CrowdedPartitionsThatNothingWaitsForAreNoCamping) {
+  unit("dram_bus", "channel", 64, 0.5);
+  kernel.counters["noc_requests"] = 4.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  unit("lsu_wait_network", "SM", kSms, 0.002);
+  EXPECT_FALSE(partition_camping(facts()));
+  kernel.units.back().busy *= 100;
+  EXPECT_TRUE(partition_camping(facts()));
+}
+
+/// Rows of half a line: sectors are used whole, in twice as many transactions as they need.
+TEST_F(RulesTest, WholeSectorsInManyLinesAreProvedByTheirTransactions) {
+  unit("lsu_port", "SM", 80, 0.9);
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  const auto p = coalescing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->counter, "transactions per request");
+  EXPECT_EQ(p->value, 2);
+  EXPECT_EQ(p->unit, "transactions (at least 1.0 needed)");
+}
+
+TEST_F(RulesTest, NeighboursOfAStencilAreNotToBeCoalesced) {
+  unit("request_in", "cluster", 40, 0.9);
+  const std::map<std::string, uint64_t> shifted{
+      {"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 160}};
+  operation("int", "mul.wide.u32 %rd1, %r1, 4", 1);
+  operation("int", "add.s64 %rd2, %rd9, %rd1", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2+4]", 1, shifted);
+  EXPECT_TRUE(coalescing(facts())) << "the array begins within a sector";
+  operation("load_global", "ld.global.f32 %f2, [%rd2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+}
+
+/// A warp of a block of 16 by 16 accesses a piece in each of two rows.
+TEST_F(RulesTest, NeighboursInTwoRowsAreNotToBeCoalescedEither) {
+  unit("request_in", "cluster", 40, 0.9);
+  operation("int", "mul.wide.u32 %rd1, %r1, 4", 1);
+  operation("int", "add.s64 %rd2, %rd9, %rd1", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd2+4]", 1,
+            {{"transactions", 3}, {"requested_bytes", 126}, {"transferred_bytes", 192}});
+  operation("load_global", "ld.global.f32 %f2, [%rd2]", 1,
+            {{"transactions", 2}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_FALSE(coalescing(facts()));
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::advice
