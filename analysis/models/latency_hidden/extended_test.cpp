@@ -238,8 +238,8 @@ TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
     s.read = memory;
     return estimate(test::workload({s}, blocks, 8, 4), test::plain_machine()).cycles - 1000;
   };
-  // Ten blocks for ten SMs that hold four: half way from one to four of them on an SM.
-  EXPECT_NEAR(cycles(0, 50), 3200 + 3 * 800, 10);
+  // Ten blocks for ten SMs that hold four: half way from one to four of them on an SM, and not more.
+  EXPECT_NEAR(cycles(0, 50), 3200 + 2 * 800, 10);
   // Where memory is the limit, blocks end as their data come, on all SMs alike.
   EXPECT_LT(cycles(2000, 50), 1.5 * cycles(2000, 40));
   // SMs differ by 2 % of a round, 64 cycles: blocks that begin farther apart end in the order in which they
@@ -249,7 +249,7 @@ TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
     p.block_interval = interval;
     return estimate(test::workload({segment(100, 100, 0, Wait::kEnd)}, 50, 8, 4), p).cycles - 1000;
   };
-  EXPECT_NEAR(apart(50 / 40.0), 3200 + 3 * 800, 60);
+  EXPECT_NEAR(apart(50 / 40.0), 3200 + 2 * 800, 60);
   EXPECT_NEAR(apart(80 / 40.0), 3200 + 800, 90);
 }
 
