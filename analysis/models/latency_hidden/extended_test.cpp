@@ -184,6 +184,20 @@ TEST(Extended, NobodyWaitsForWhatAMissOfTheL2BringsBesides) {
   EXPECT_DOUBLE_EQ(waits(64e3, 32e3), waits(32e3, 32e3));
 }
 
+TEST(Extended, WarpsInStepExposeNoMoreThanTheyWait) {
+  // Behind each barrier eight warps use the unit in turn, and all wait for the last one's result.
+  std::vector<Segment> segments;
+  for (int i = 0; i < 16; ++i) {
+    segments.push_back(segment(100, 102, 0, Wait::kBarrier));
+    segments.back().step_chain = 8 * 100 + 150;
+  }
+  segments.push_back(segment(4, 4, 0, Wait::kEnd));
+  const Estimate e = estimate(test::workload(segments, 10, 8, 1), test::plain_machine());
+  EXPECT_EQ(e.full.beyond, 0);
+  EXPECT_GT(e.factor(), 0.9);
+  EXPECT_LE(e.factor(), 1);
+}
+
 TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
   const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
   // Of each warp one atomic and one load; all loads even, all atomics in one of five partitions.
