@@ -177,8 +177,21 @@ cause = "why"
   EXPECT_FALSE(c.at_least);
   EXPECT_TRUE(c.known_short);
   EXPECT_THAT(c.places, ElementsAre("both"));
-  select(suite, {"one"});
-  EXPECT_TRUE(suite.claims.empty());
+  Suite part = suite, others = suite;
+  select(part, {"both"});
+  EXPECT_EQ(part.claims.size(), 1u) << "all of its places";
+  select(others, {"one"});
+  EXPECT_TRUE(others.claims.empty());
+  suite.claims.front().places = {"both", "o*"};
+  part = suite;
+  select(part, {"both"});
+  EXPECT_TRUE(part.claims.empty()) << "one of its places is missing";
+  part = suite;
+  select(part, {"both", "one"});
+  EXPECT_EQ(part.claims.size(), 1u);
+  suite.claims.front().places = {};
+  select(suite, {"both", "one"});
+  EXPECT_TRUE(suite.claims.empty()) << "it is of the whole suite";
 }
 
 TEST(Claims, StudiesOfCasesThatAreLeftOutGoToo) {

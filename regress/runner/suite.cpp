@@ -371,6 +371,16 @@ void select(Suite& suite, const std::vector<std::string>& names) {
   const auto wanted = [&names](const std::string& name) {
     return std::ranges::any_of(names, [&](const std::string& n) { return name_means(n, name); });
   };
+  // A part of a claim's rows says nothing of it.
+  std::erase_if(suite.claims, [&](const Claim& claim) {
+    const auto of_claim = [&](std::string_view name) {
+      return std::ranges::any_of(
+          claim.places, [&](const std::string& place) { return name_means(place, std::string(name)); });
+    };
+    return claim.places.empty() || std::ranges::any_of(known, [&](std::string_view name) {
+             return of_claim(name) && !wanted(std::string(name));
+           });
+  });
   std::erase_if(suite.studies, [&](const Study& s) { return !wanted(s.name); });
   std::erase_if(suite.cases, [&](const Case& c) {
     return !wanted(c.name) && std::ranges::none_of(suite.studies, [&](const Study& s) {
@@ -378,7 +388,6 @@ void select(Suite& suite, const std::vector<std::string>& names) {
     });
   });
   suite.means.clear();
-  suite.claims.clear();
 }
 
 }  // namespace gpusim::regress

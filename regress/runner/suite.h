@@ -101,8 +101,8 @@ struct Suite {
 [[nodiscard]] Suite load_suite(const std::string& path);
 
 /// Leaves the cases and studies that `names` mean (each one, or all that begin as it does in front of a '*'),
-/// and the cases that these studies need. Means and claims are of whole suites: none is left. Throws
-/// core::InputError for a name that means nothing.
+/// and the cases that these studies need. Means are of whole suites: none is left. Of the claims those are
+/// left all of whose places are. Throws core::InputError for a name that means nothing.
 void select(Suite& suite, const std::vector<std::string>& names);
 
 }  // namespace gpusim::regress

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/models/latency_hidden/own_reuse.h"
 #include "analysis/source/data_addresses.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -111,6 +112,26 @@ void coalesce(int capability, double partitions, Code& code, Counts& counts) {
     counts.to_busiest = even + (counts.to_busiest - even) * ratio(kept, after.transactions);
 }
 
+bool keep_what_is_read_again(Code& code, Counts& counts) {
+  const Moved before = moved_by(code);
+  Code kept = code;
+  for (const auto& [pc, is_again] : own_reuse(code, kSectorBytes).again) {
+    if (!is_again) continue;
+    MicroOp& op = kept.image.ops[pc];
+    op.kind = OpKind::kNop;
+    op.op_class = isa::OpClass::kNop;
+    op.num_sb_writes = 0;
+    const double executed = kept.counts[pc].executed;
+    kept.counts[pc] = {executed};
+  }
+  const Moved after = moved_by(kept);
+  constexpr double kRounding = 1e-9;
+  if (after.read > before.read * (0.5 + kRounding)) return false;
+  follow(before, after, warps_of(code), counts);
+  code = std::move(kept);
+  return true;
+}
+
 void reuse_half(Code& code, Counts& counts) {
   const Moved before = moved_by(code);
   for (size_t pc = 0; pc < code.counts.size(); ++pc) {
@@ -172,8 +193,11 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
 
   changed = subject.code;
   counts = read.counts;
-  reuse_half(changed, counts);
-  consider("reuse", "half the bytes read from memory: values kept in shared memory or registers",
+  const bool again = keep_what_is_read_again(changed, counts);
+  if (!again) reuse_half(changed, counts);
+  consider("reuse",
+           again ? "values that threads read again kept in registers"
+                 : "half the bytes read from memory: values kept in shared memory or registers",
            estimated(std::move(changed), counts));
 
   changed = subject.code;

@@ -118,6 +118,48 @@ TEST(AdvisedChange, HalfOfWhatIsLoadedIsReused) {
   EXPECT_DOUBLE_EQ(c.rows, 64);
 }
 
+/// Three loads: of one place twice, with something between the two, and of another place.
+Code read_again(const char* between) {
+  std::string ptx = kIndexed;
+  const std::string index = "  shl.b32 %r6, %r5, 2;\n";
+  ptx.replace(ptx.find(index), index.size(),
+              std::string("  add.u32 %r7, %r4, 512;\n  ld.global.f32 %f2, [%r7];\n") + between);
+  const std::string gather = "  add.u32 %r7, %r1, %r6;\n  ld.global.f32 %f1, [%r7];\n";
+  ptx.replace(ptx.find(gather), gather.size(),
+              "  ld.volatile.global.u32 %r6, [%r4];\n  add.u32 %r5, %r5, %r6;\n"
+              "  cvt.rn.f32.u32 %f1, %r5;\n  add.f32 %f1, %f1, %f2;\n");
+  Code code = test::code_of(ptx, [](uint32_t) { return 1.0; });
+  for (const size_t pc : accesses_of(code)) code.counts[pc] = {1, 1, 128, 128};
+  code.shape.blocks = 10;
+  code.shape.warps_per_block = 2;
+  return code;
+}
+
+TEST(AdvisedChange, WhatIsReadAgainIsKept) {
+  // A third of the bytes are read again: not the half that the change promises.
+  Code code = read_again("");
+  Counts c;
+  c.requests = 80;
+  EXPECT_FALSE(keep_what_is_read_again(code, c));
+  EXPECT_EQ(accesses_of(code).size(), 4u);
+  EXPECT_EQ(c.requests, 80);
+
+  // Nearly all of them are.
+  std::vector<size_t> at = accesses_of(code);
+  code.counts[at[1]].transferred = code.counts[at[1]].requested = 0;
+  EXPECT_TRUE(keep_what_is_read_again(code, c));
+  EXPECT_EQ(accesses_of(code), (std::vector{at[0], at[1], at[3]}));
+  EXPECT_DOUBLE_EQ(code.counts[at[2]].transferred, 0);
+  EXPECT_EQ(code.image.ops[at[2]].num_sb_writes, 0u) << "nobody waits for it";
+  EXPECT_DOUBLE_EQ(c.requests, 60);
+
+  // Behind a barrier others may have written there.
+  code = read_again("  bar.sync 0;\n");
+  at = accesses_of(code);
+  code.counts[at[1]].transferred = code.counts[at[1]].requested = 0;
+  EXPECT_FALSE(keep_what_is_read_again(code, c));
+}
+
 TEST(AdvisedChange, SharedMemoryWithoutConflicts) {
   Code code = test::code_of(test::workload_text("matmul/tiled_16x16.ptx"), [](uint32_t) { return 3.0; });
   size_t shared = 0;

@@ -117,9 +117,9 @@ class Rounds {
     groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));
     if (forgot && taken < sms * most_) {
       // The first SM to end gets as many as it holds, those behind it what is left: half way to the fewest
-      // SMs that could hold them.
+      // SMs that could hold them, and not more: an SM's blocks do not end at the very same moment.
       const double even = std::ceil(static_cast<double>(taken) / static_cast<double>(sms));
-      const auto crowded = static_cast<uint32_t>(std::lround((even + most_) / 2));
+      const auto crowded = static_cast<uint32_t>((even + most_) / 2);
       const uint64_t full = taken / crowded, rest = taken % crowded;
       if (full > 0) groups_.push_back({static_cast<double>(full), crowded, 1});
       if (rest > 0) groups_.push_back({1, static_cast<uint32_t>(rest), 1});

@@ -87,7 +87,10 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     const double asked = warps * s->weight * std::max(memory_time(*s, p), way_time(*s, p));
     const double alone = s->chain + s->wait;
     const double waited = alone > 0 ? std::max(1 / std::max(1.0, s->passes), time_of(*s, longer) / alone) : 0;
-    stage.latencies.push_back({waited * s->passes * s->latency(), asked});
+    // As the path, of warps that a barrier lets go: the mean of warps apart and in step.
+    const double latency =
+        together ? std::max(s->latency(), (s->latency() + s->latency_in_step(warps)) / 2) : s->latency();
+    stage.latencies.push_back({waited * s->passes * latency, asked});
     stage.waits += stage.latencies.back().waits;
     stage.memory += asked;
     all.add(*s, warps, longer, false);

@@ -52,6 +52,10 @@ bool is_integer(const MicroOp& op) {
   }
 }
 
+bool is_global(const MicroOp& op) {
+  return op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+}
+
 class Walker : public PathVisitor {
  public:
   Walker(const Code& code, double sector) : code_(code), sector_(sector), rows_(code.image.num_rows) {
@@ -62,6 +66,10 @@ class Walker : public PathVisitor {
   void operation(uint32_t pc, double probability) override {
     const MicroOp& op = code_.image.ops[pc];
     wait_for_operands(op);
+    if (op.kind == OpKind::kBarrier || op.kind == OpKind::kFence)
+      values_kept_.clear();  // others may have written meanwhile
+    if (op.kind == OpKind::kLoad && op.op_class != isa::OpClass::kTexture && is_global(op))
+      note_whether_again(op, pc, probability);
     if (goes_through_cache(op)) load(op, pc, probability);
     if (is_fixed_local(op)) {  // a register that was saved
       if (op.kind == OpKind::kStore && op.num_src > 0) saved_[op.memory.offset] = source(op, 0);
@@ -265,6 +273,16 @@ class Walker : public PathVisitor {
         arrived_ = std::max(arrived_, row(op.src[i]).load);
   }
 
+  void note_whether_again(const MicroOp& op, uint32_t pc, double probability) {
+    Linear at = op.memory.has_base ? source(op, 0) : Linear{};
+    at.constant += op.memory.offset;
+    double& before = values_kept_[at];
+    const bool again = before >= probability;
+    if (op.guard == isa::kNoPredicate) before = std::max(before, probability);
+    const auto [known, is_new] = found.again.emplace(pc, again);
+    known->second = known->second && again;
+  }
+
   void load(const MicroOp& op, uint32_t pc, double probability) {
     const OpCounts& c = code_.counts[pc];
     const double weight =
@@ -393,6 +411,8 @@ class Walker : public PathVisitor {
   std::map<std::vector<uint32_t>, uint32_t> products_;
   std::vector<std::vector<uint32_t>> factors_;  ///< of products
   std::map<Linear, Places> loaded_, loaded_by_any_;
+  /// Addresses whose data the warp has had since the last barrier, and how likely it is to have had them.
+  std::map<Linear, double> values_kept_;
   std::vector<double> times_;
   uint32_t values_ = 0;
   std::vector<Traits> traits_;  ///< of products
@@ -405,7 +425,7 @@ class Walker : public PathVisitor {
 
 bool goes_through_cache(const MicroOp& op) {
   return op.kind == OpKind::kLoad && op.op_class != isa::OpClass::kTexture && !op.memory.bypasses_l1 &&
-         (op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric);
+         is_global(op);
 }
 
 OwnReuse own_reuse(const Code& code, double sector) {

@@ -28,6 +28,9 @@ struct OwnReuse {
   /// Of each stage, bytes per warp that are new to all, if the code says where they lie; what all warps that
   /// execute the load on the same address have together counts once.
   std::vector<double> distinct;
+  /// Of each global load, whether a thread has always loaded this very place before, with no barrier in
+  /// between.
+  std::map<uint32_t, bool> again;
   double by_data = 0;  ///< bytes per warp that loads ask for whose addresses come of data
 };
 

@@ -34,7 +34,7 @@ TEST_P(BuiltInSheet, IsOfTheMachineAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, BuiltInSheet,
-                         testing::Values("tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h200"));
+                         testing::Values("tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h100", "h200"));
 
 core::MachineConfig configured(const char* name, const std::vector<std::string>& sets = {}) {
   return core::load_machine(name, sets,

@@ -475,6 +475,10 @@ void Segment::shorten(double to_chain, double to_wait) {
 
 double Segment::latency() const { return wait + std::max(0.0, chain - compute()); }
 
+double Segment::latency_in_step(double warps) const {
+  return step_wait + std::max(0.0, step_chain - warps * in_turn);
+}
+
 std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels,
                                    double warps) {
   Builder builder(code, parameters, levels, warps);

@@ -57,6 +57,8 @@ struct Segment {
   void shorten(double to_chain, double to_wait);
   /// What one warp alone waits: for results, and at its end for data.
   [[nodiscard]] double latency() const;
+  /// What a block of so many warps waits that are in step.
+  [[nodiscard]] double latency_in_step(double warps) const;
 };
 
 /// Work of warps that are in step, each unit's operations in turn: while all of them do a run of operations
