@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "analysis/models/latency_hidden/own_reuse.h"
@@ -48,6 +49,22 @@ void add_translation(const Counts& c, Parameters& p) {
     return 1 - std::pow(1 - std::min(1.0, misses / c.pages), c.pages / c.accesses);
   };
   p.translation = any(c.sm_page_misses) * p.tlb_l1_miss + any(c.page_misses) * p.tlb_l2_miss;
+}
+
+/// Pages that no buffer knows yet are new to all SMs, which begin together: each waits for as many of them as
+/// the run counted. Accesses of one segment, of a page each, wait at once.
+void add_new_pages(const Counts& c, Subject& s) {
+  const Parameters& p = s.parameters;
+  double left = c.page_misses / p.used_sms, cycles = p.new_page;
+  std::set<uint32_t> seen;
+  for (Segment& seg : s.workload.segments) {
+    if (!seg.global || !seen.insert(seg.first).second) continue;
+    const auto accesses = std::ranges::count_if(
+        seg.executed, [&](const auto& op) { return is_long(s.code.image.ops[op.first]); });
+    seg.pages = std::min({1.0, left, seg.weight}) * cycles;
+    left = std::max(0.0, left - static_cast<double>(accesses));
+    if (seg.pages > 0) cycles = p.next_page;
+  }
 }
 
 /// Of bytes that caches serve, what L2 and memory move: as the run counted over all accesses.
@@ -137,6 +154,7 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
                              shape.warps_per_block);
   if (s.parameters.l2_bytes > 0) scale_to_memory(counts, s);
   set_counts(machine, counts, s);
+  add_new_pages(counts, s);
   return s;
 }
 

@@ -70,7 +70,8 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     t.bytes += s.weight * (s.read + s.written);
     const RoundPart& part = estimate.all.stages[stage_of[i]];
     const Stage::Latency& latency = estimate.stages[stage_of[i]].latencies[place[i]];
-    const double all = estimate.all.rounds * latency.waits + estimate.all.resident * latency.memory;
+    const double all = estimate.all.rounds * latency.waits + estimate.all.resident * latency.memory +
+                       estimate.all.first * latency.pages;
     t.compute += part.work * s.weight * s.compute() / std::max(1e-9, stage_compute[stage_of[i]]);
     t.exposed += part.factor() * all;
     latency_sum[key_of(s)] += all;

@@ -76,6 +76,7 @@ class Rounds {
     active_ += of_mean * time_of(g);
     all_.rounds += of_mean;
     all_.resident += of_mean * resident();
+    if (g.together) all_.first += of_mean;
     const std::vector<RoundPart> parts = exposure_.by_stage(g.blocks, resident(), g.together);
     for (size_t i = 0; i < parts.size(); ++i) {
       all_.stages[i].work += of_mean * parts[i].work;

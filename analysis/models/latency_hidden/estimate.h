@@ -9,6 +9,7 @@ namespace gpusim::analysis::latency_hidden {
 struct AllRounds {
   double rounds = 0;              ///< how many an SM has begun: a path that it waits for
   double resident = 0;            ///< blocks on the machine meanwhile, summed over the rounds
+  double first = 0;               ///< of the rounds, those whose blocks begin together
   std::vector<RoundPart> stages;  ///< sums
 };
 

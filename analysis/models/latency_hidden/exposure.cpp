@@ -11,7 +11,7 @@ Workload without_latency(Workload w) {
     s.shorten(std::min(s.chain, s.compute()), 0);
     s.step_chain = step;  // units that warps in step use in turn are work
     s.asks = std::min(s.asks, s.chain);
-    s.read = s.written = s.second = 0;
+    s.read = s.written = s.second = s.pages = 0;
     s.behind = {};
   }
   return w;
@@ -21,7 +21,7 @@ Workload without_latency(Workload w) {
 RoundPart part_of(const std::vector<Stage>& stages, const std::vector<Stage>& bare, double blocks,
                   double resident, bool together) {
   RoundPart part;
-  for (const Stage& s : stages) part.latency += s.waits + resident * s.memory;
+  for (const Stage& s : stages) part.latency += s.waits + resident * s.memory + (together ? s.pages : 0);
   const double time = round_time(stages, blocks, resident, together);
   const double longer = time - round_time(bare, blocks, resident, together);
   // Warps that waited are apart, and may use different units better than those that never waited: no latency

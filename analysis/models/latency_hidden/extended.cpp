@@ -90,7 +90,8 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     // As the path, of warps that a barrier lets go: the mean of warps apart and in step.
     const double latency =
         together ? std::max(s->latency(), (s->latency() + s->latency_in_step(warps)) / 2) : s->latency();
-    stage.latencies.push_back({waited * s->passes * latency, asked});
+    stage.latencies.push_back({waited * s->passes * latency, asked, s->pages});
+    stage.pages += s->pages;
     stage.waits += stage.latencies.back().waits;
     stage.memory += asked;
     all.add(*s, warps, longer, false);
@@ -144,6 +145,9 @@ double first_round(const std::vector<Stage>& stages, double blocks, double resid
     const double memory = std::max(0.0, s.memory - s.first_memory);
     const double work = std::max(near_limits(path, blocks * compute, compute), path + pair);
     in_step.work(path, near_limits(work, resident * memory, memory));
+    // Accesses wait for new pages at the head of the SM's queue, and all others behind them.
+    spread += s.pages;
+    in_step.time += s.pages;
   }
   return std::max(spread, in_step.time);
 }

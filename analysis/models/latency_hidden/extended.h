@@ -33,6 +33,7 @@ struct Stage {
   double pair = 0;     ///< what a second one adds that stays in step through all iterations of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
   double memory = 0;   ///< of the whole machine's bandwidth, for one block
+  double pages = 0;    ///< of a first round: until pages that are new to all are known
   /// What warps that begin together do in step: each segment of the stage for the first time.
   struct Step {
     double chain = 0, in_turn = 0;  ///< of one warp
@@ -42,9 +43,10 @@ struct Stage {
   };
   std::vector<Step> steps;
   double warps = 1;  ///< of a block
-  /// What a block waits for at a segment: along its path, and for the bytes of its warps (as `memory`).
+  /// What a block waits for at a segment: along its path, for the bytes of its warps (as `memory`), and for
+  /// pages, in a first round.
   struct Latency {
-    double waits = 0, memory = 0;
+    double waits = 0, memory = 0, pages = 0;
   };
   std::vector<Latency> latencies;  ///< of each segment, in their order
   double waits = 0;                ///< their sum

@@ -198,6 +198,46 @@ TEST(Extended, WarpsInStepExposeNoMoreThanTheyWait) {
   EXPECT_LE(e.factor(), 1);
 }
 
+TEST(Extended, AFirstRoundWaitsForPagesThatAreNewToAll) {
+  const std::vector<Segment> segments{segment(10, 200, 400, Wait::kData), segment(10, 100, 0, Wait::kEnd)};
+  std::vector<Segment> new_pages = segments;
+  new_pages.front().pages = 300;
+  const Parameters p = test::plain_machine();
+  for (const uint64_t blocks : {10, 40}) {  // later rounds know the pages
+    const Estimate known = estimate(test::workload(segments, blocks, 1, 1), p);
+    const Estimate e = estimate(test::workload(new_pages, blocks, 1, 1), p);
+    EXPECT_DOUBLE_EQ(e.cycles - known.cycles, 300);
+    EXPECT_DOUBLE_EQ(e.full.latency - known.full.latency, blocks == 10 || e.rounds > 1 ? 300 : 0);
+    EXPECT_EQ(e.full.beyond, 0);
+  }
+}
+
+TEST(Extended, ASegmentsAccessesWaitForTheirNewPagesAtOnce) {
+  const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  const auto pages = [&](double missing) {
+    Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t line) {
+      return line >= 38 && line <= 44 ? 96.0 : 1;  // the loop, which loads of both matrices
+    });
+    code.shape.blocks = 36;
+    code.shape.threads_per_block = 256;
+    code.shape.warps_per_block = 8;
+    Counts counts;
+    counts.page_misses = missing * 36;
+    std::vector<double> found;
+    for (const Segment& s :
+         subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 132)
+             .workload.segments)
+      if (s.pages > 0) found.push_back(s.pages);
+    return found;
+  };
+  const double cycles = 1.98;  // of a nanosecond
+  EXPECT_TRUE(pages(0).empty());
+  EXPECT_THAT(pages(0.5), testing::ElementsAre(testing::DoubleNear(0.5 * (20 + 300) * cycles, 1e-6)));
+  EXPECT_THAT(pages(2), testing::ElementsAre(testing::DoubleNear((20 + 300) * cycles, 1e-6)));
+  EXPECT_THAT(pages(3), testing::ElementsAre(testing::DoubleNear((20 + 300) * cycles, 1e-6),
+                                             testing::DoubleNear((20 + 150) * cycles, 1e-6)));
+}
+
 TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
   const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
   // Of each warp one atomic and one load; all loads even, all atomics in one of five partitions.

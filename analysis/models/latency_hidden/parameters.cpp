@@ -160,6 +160,13 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.l2_latency = sheet.find("latency.l2").value_or(0);
   p.tlb_l1_miss = sheet.find("latency.tlb_l1_miss").value_or(0);
   p.tlb_l2_miss = sheet.find("latency.tlb_l2_miss").value_or(0);
+  // A chase over fewer pages than the buffers know does not find them.
+  if (machine.tlb.l1_entries != 0 && !sheet.find("latency.tlb_l2_miss")) {
+    const bool beside = machine.tlb.table_bytes > machine.tlb.page_bytes;
+    const double cycles = p.core_hz * 1e-9;
+    p.new_page = (machine.tlb.l2_latency_ns + machine.tlb.walk_latency_ns) * cycles;
+    p.next_page = beside ? (machine.tlb.l2_latency_ns + machine.tlb.table_latency_ns) * cycles : p.new_page;
+  }
   p.read_bytes = sheet.require("bandwidth.read") / p.core_hz;
   p.triad_bytes = sheet.require("bandwidth.triad") / p.core_hz;
   p.copy_bytes = sheet.require("bandwidth.copy") / p.core_hz;

@@ -50,6 +50,9 @@ struct Parameters {
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none
   /// More core cycles of an access whose page the SM's TLB lacks, and of one that the second level lacks too.
   double tlb_l1_miss = 0, tlb_l2_miss = 0;
+  /// Core cycles until a page is known that no translation buffer has: the first of a launch, and those
+  /// behind it, whose translations lie beside it. 0: not known, or in tlb_l2_miss.
+  double new_page = 0, next_page = 0;
   /// Of memory, per core cycle, all SMs: reads alone; a write to two reads; as many writes as reads.
   double read_bytes = 0, triad_bytes = 0, copy_bytes = 0;
   double l2_bytes = 0;  ///< per core cycle, all SMs; 0: there is none

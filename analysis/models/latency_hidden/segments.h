@@ -45,6 +45,7 @@ struct Segment {
          loop_wait = 0;  ///< of these, what longer warps do more often: in loops
   // The same of a block's warps that are in step, operation by operation: from the first one's begin.
   double step_chain = 0, step_wait = 0;
+  double pages = 0;                     ///< its first pass of a launch, for pages that are new to all
   double stored = -1;                   ///< of chain: until its last store or atomic; -1: there is none
   double requested = 0;                 ///< bytes of memory that threads ask for
   double read = 0, written = 0;         ///< bytes of memory transactions
