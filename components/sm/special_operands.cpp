@@ -22,7 +22,8 @@ bool is_finite_nonzero(uint32_t f32) {
   return magnitude != 0 && magnitude < kInfinity32;
 }
 
-/// fchk: both operands, their quotient and what is left of the dividend have to be normal numbers.
+/// fchk, as assumed: both operands, their quotient and what is left of the dividend have to be normal
+/// numbers.
 Way division(uint32_t a, uint32_t b) {
   if (!is_finite_nonzero(a) || !is_finite_nonzero(b)) return Way::kKnown;
   const int dividend = static_cast<int>(a >> 23 & 0xff), divisor = static_cast<int>(b >> 23 & 0xff);
