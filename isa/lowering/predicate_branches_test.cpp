@@ -123,17 +123,16 @@ TEST(PredicateBranches, GuardsInsideHoldTogetherWithTheBranch) {
 TEST(PredicateBranches, AValueOfOnlyThePredicatedCodeNeedsNoRegisterAround) {
   // In a loop: what the lanes outside had in it is not wanted, so its register is free outside the code.
   std::string sums, out;
-  for (int i = 0; i < 20; ++i) sums += fmt::format("add.u32 %s{}, %i, {}; ", i, i);
+  for (int i = 0; i < 20; ++i) sums += fmt::format("ld.global.u32 %s{}, [%in+{}]; ", i, 4 * i);
   for (int i = 0; i < 20; ++i) out += fmt::format("xor.b32 %r2, %r2, %s{}; ", i);
   const auto registers = [&](std::string_view inner) {
     const std::string text = thread_kernel(
         ".reg .b32 %r<8>, %s<20>, %i; .reg .pred %p<3>;",
-        fmt::format(
-            "mov.u32 %i, 0; mov.u32 %r2, 0;\nLOOP: setp.gt.u32 %p0, %tid0, %i; @%p0 bra L; {}\nL: "
-            "bar.warp.sync -1; {} {} "
-            "bar.warp.sync -1; add.u32 %i, %i, 1; setp.lt.u32 %p1, %i, 7; @%p1 bra LOOP; st.global.u32 "
-            "[%out], %r2; ret;",
-            inner, sums, out));
+        fmt::format("mov.u32 %i, 0; mov.u32 %r2, 0;\nLOOP: setp.gt.u32 %p0, %tid0, %i; @%p0 bra L; {}\nL: "
+                    "membar.cta; {} {} "
+                    "membar.cta; add.u32 %i, %i, 1; setp.lt.u32 %p1, %i, 7; @%p1 bra LOOP; st.global.u32 "
+                    "[%out], %r2; ret;",
+                    inner, sums, out));
     expect_same_everywhere(text, 32);
     return lower_ok(text, level(LoweringLevel::kSchedule, 0, 75)).registers;
   };

@@ -44,6 +44,11 @@ constexpr uint32_t kAccessCycles = 3;
 /// alternative is to wait for global memory: the address of one more load, which the load gives back.
 constexpr int kLoan = 4;
 
+/// What takes a register for code behind a barrier passes it if it is wanted within these cycles, or while
+/// the warp waits for global memory. Of 20 to 200 tried with the kernels of regress/compiler, 40 to 60 give
+/// the registers of those that have barriers best.
+constexpr uint32_t kNear = 60;
+
 /// Of arithmetic, and of special functions, conversions and bit counts.
 constexpr uint32_t kFixedLatency = 5, kSpecialLatency = 16;
 
@@ -58,6 +63,7 @@ uint32_t latency(const Op& op) {
     case OpClass::kAtomGlobal:
     case OpClass::kTexture:
       return kGlobalLatency;
+    case OpClass::kBarrier:  // before what is as ready
     case OpClass::kLoadShared:
     case OpClass::kWgmmaLoad:
     case OpClass::kAtomShared:
@@ -115,11 +121,29 @@ uint32_t latency(const Op& op, const Op& reader, int capability) {
   return latency(reader) == kSpecialLatency ? (newer ? 5 : 6) : own;
 }
 
+/// bar.sync and its reductions and arrivals, and bar.warp.sync.
+bool is_barrier(const Op& op) {
+  if (op.kind == OpKind::kSync) return op.exec == nullptr;
+  const auto action = static_cast<BarrierAction>(op.modifiers);
+  return op.kind == OpKind::kBarrier && (op.imm & kBarrierOfWarpgroup) == 0 &&
+         action != BarrierAction::kClusterArrive && action != BarrierAction::kClusterWait;
+}
+
 /// Nothing passes these.
-bool is_wall(const Op& op) {
-  const bool plain = op.kind == OpKind::kAlu || op.is_memory() || op.kind == OpKind::kSync;
-  const bool gathers = op.kind == OpKind::kSync && op.exec == nullptr;  // bar.warp.sync
-  return !plain || gathers || op.op_class == OpClass::kSpecial || op.whole_warp;
+bool is_wall(const Op& op, int capability) {
+  if (op.whole_warp || op.op_class == OpClass::kSpecial) return true;
+  if (is_barrier(op)) return capability < 70;
+  return op.kind != OpKind::kAlu && !op.is_memory() && op.kind != OpKind::kSync;
+}
+
+/// ptxas 13 leaves these before or behind a barrier, for 7.5, 8.0 and 9.0: what may see the writes of other
+/// threads. Arithmetic, shuffles and votes, and loads of what no thread writes pass it either way.
+bool heeds_barriers(const Op& op, const Op* access) {
+  if (access != nullptr)
+    return access->kind != OpKind::kLoad || access->memory.is_volatile ||
+           !(access->memory.space == Space::kParam || access->memory.space == Space::kConst ||
+             access->memory.read_only);
+  return op.kind == OpKind::kSync && op.op_class != OpClass::kWarp;
 }
 
 bool is_ordered(const Op& op) { return op.kind == OpKind::kAtomic || op.memory.is_volatile; }
@@ -172,19 +196,21 @@ class BlockScheduler {
     begin(block, in, out);
     std::vector<Op> ordered;
     ordered.reserve(block.ops.size());
+    const int capability = program_.machine_capability;
     size_t at = 0;
     while (at < block.ops.size()) {
       size_t end = at;
       for (bool branches = false;
-           end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end]) && !branches; ++end)
-        branches = program_.machine_capability >= 70 && branches_inside(block.ops[end]);
+           end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end], capability) && !branches;
+           ++end)
+        branches = capability >= 70 && branches_inside(block.ops[end]);
       if (end - at > 1) {
         stretch(std::span(block.ops).subspan(at, end - at), ordered);
       } else if (end > at) {
         take(block.ops[at], ordered);
       }
       at = end;
-      for (; at < block.ops.size() && is_wall(block.ops[at]); ++at) take(block.ops[at], ordered);
+      for (; at < block.ops.size() && is_wall(block.ops[at], capability); ++at) take(block.ops[at], ordered);
     }
     block.ops = std::move(ordered);
     for (const Var v : touched_) {
@@ -203,6 +229,7 @@ class BlockScheduler {
     uint32_t way = 0;       // cycles to the end of the stretch
     uint32_t ready_at = 0;  // cycle at which the inputs are there
     uint32_t due = 0;       // the first cycle at which somebody may wait for the result
+    uint32_t barriers = 0;  // before it in the stretch
     bool joins = false;     // is one instruction with its reader
     bool taken = false;     // is one instruction with what it reads
   };
@@ -231,6 +258,9 @@ class BlockScheduler {
   void begin(const Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
     pressure_ = 0;
     end_guard_ = program_.machine_capability >= 70 ? block.ops.back().guard : kNoVar;
+    const Op& last = block.ops.back();
+    const auto own = static_cast<size_t>(&block - program_.blocks.data());
+    loop_guard_ = last.kind == OpKind::kBranch && last.target <= own ? end_guard_ : kNoVar;
     if (program_.stack_pointer != kNoVar) {
       touched_.push_back(program_.stack_pointer);
       alive_[program_.stack_pointer] = kept_[program_.stack_pointer] = true;
@@ -281,6 +311,7 @@ class BlockScheduler {
 
   void stretch(std::span<Op> ops, std::vector<Op>& ordered) {
     depend(ops);
+    barriers_ = 0;
     std::vector<uint32_t> ready;
     std::vector<bool> done(ops.size(), false);
     uint32_t oldest = 0, seen = 0;  // the first operation that is not taken; behind those of the window
@@ -296,6 +327,7 @@ class BlockScheduler {
       const uint32_t i = ready[at];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
       done[i] = true;
+      if (is_barrier(ops[i])) ++barriers_;
       if (nodes_[i].ready_at >= now + kGlobalLatency / 2) ++waits_;
       now = std::max(now, nodes_[i].ready_at);
       for (const uint32_t n : nodes_[i].next) {
@@ -348,8 +380,10 @@ class BlockScheduler {
       } else {
         const uint32_t stall = nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
         const bool early = more > 0 && nodes_[i].due >= now + kGlobalLatency;
+        const bool ahead = more > 0 && nodes_[i].barriers > barriers_ && nodes_[i].due >= now + kNear;
         r.late = r.over > kLoan || (r.over > 0 && lockstep_) ? kOver
                  : r.over > 0                                ? kLoaned
+                 : ahead                                     ? kAhead
                  : early && !lockstep_                       ? kEarly
                  : stall >= kGlobalLatency / 2 && !lockstep_ ? kWaits
                                                              : kFits;
@@ -369,7 +403,7 @@ class BlockScheduler {
   }
   /// How well an operation suits, best first: it fits; it fits with a loan; it waits for global memory; it
   /// takes a register for somebody who waits for global memory.
-  enum Suits : uint8_t { kFits, kLoaned, kWaits, kEarly, kOver };
+  enum Suits : uint8_t { kFits, kLoaned, kAhead, kWaits, kEarly, kOver };
   struct Rank {
     int over = 0;
     Suits late = kFits;
@@ -393,8 +427,9 @@ class BlockScheduler {
 
   void depend(std::span<const Op> ops) {
     nodes_.assign(ops.size(), Node{});
-    std::vector<uint32_t> accesses;
-    uint32_t last_sync = kNone, last_ordered = kNone;
+    barriers_ = 0;
+    std::vector<uint32_t> accesses, heeding;  // the latter since the last barrier
+    uint32_t last_sync = kNone, last_ordered = kNone, last_barrier = kNone;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       const Op& op = ops[i];
       each_use(op, [&](Var v) {
@@ -419,12 +454,24 @@ class BlockScheduler {
           edge(last_ordered, i);
         }
       }
-      if (op.kind == OpKind::kSync || op.op_class == OpClass::kWarp) {
+      nodes_[i].barriers = barriers_;
+      if (is_barrier(op)) {
+        ++barriers_;
+        for (const uint32_t h : heeding) edge(h, i);
+        if (last_barrier != kNone) edge(last_barrier, i);
+        heeding.clear();
+        last_barrier = i;
+      } else if (heeds_barriers(op, access_of(op))) {
+        if (last_barrier != kNone) edge(last_barrier, i);
+        heeding.push_back(i);
+      }
+      if ((op.kind == OpKind::kSync || op.op_class == OpClass::kWarp) && !is_barrier(op)) {
         if (last_sync != kNone) edge(last_sync, i);
         last_sync = i;
       }
       note(op, i);
     }
+    share_predicate(ops);
     for (const Op& op : ops) {
       each(op, [&](Var v) {
         writer_[v] = kNone;
@@ -443,6 +490,24 @@ class BlockScheduler {
       nodes_[i].way = way;
     }
     find_due(ops);
+  }
+
+  /// From compute capability 7.0 on ptxas 13 gives predicates their registers before the final order: the
+  /// test that closes a loop has the one of the code under a condition before it, if there is only one such
+  /// piece, and waits until that has read it. Then its own latency is seen in each iteration.
+  void share_predicate(std::span<const Op> ops) {
+    if (loop_guard_ == kNoVar) return;
+    std::vector<uint32_t> guarded;
+    uint32_t test = kNone;
+    for (uint32_t i = 0; i < ops.size(); ++i) {
+      if (writes(ops[i], loop_guard_)) test = i;
+      const Var guard = ops[i].guard;
+      if (guard == kNoVar || writer_[guard] == kNone) continue;
+      if (!guarded.empty() && (ops[guarded.front()].guard != guard)) return;
+      if (test == kNone) guarded.push_back(i);
+    }
+    if (test == kNone || guarded.empty() || kept_[ops[guarded.front()].guard]) return;
+    for (const uint32_t g : guarded) edge(g, test);
   }
 
   /// When the result of each operation is needed if every other starts as soon as what it depends on allows:
@@ -492,8 +557,10 @@ class BlockScheduler {
   bool lockstep_, only_loads_;
   uint32_t window_;
   uint32_t waits_ = 0;
+  uint32_t barriers_ = 0;  // of the stretch, taken so far
   int pressure_ = 0;
-  Var end_guard_ = kNoVar;  // of the block's last operation, where its latency counts
+  Var end_guard_ = kNoVar;   // of the block's last operation, where its latency counts
+  Var loop_guard_ = kNoVar;  // the same if that operation closes a loop
   std::vector<bool> alive_;
   std::vector<uint32_t> wanted_;  // mentions that are still to come in the block
   std::vector<bool> kept_;        // alive at the block's end

@@ -493,8 +493,8 @@ TEST(Schedule, AddressesOfAccessesBehindAStoreAreMadeWhenTheyAreNeeded) {
 }
 
 TEST(Schedule, WhatOnlyLaterCodeNeedsIsMadeDuringAWait) {
-  // The loads come one behind the other, for each address is of the data before. The sum is for code behind
-  // the barrier: it takes its register while the warp waits, which costs no time.
+  // The loads come one behind the other, for each address is of the data before. The product is for code
+  // behind the fence: it takes its register while the warp waits, which costs no time.
   const KernelImage image = scheduled(thread_kernel(".reg .b32 %r<9>; .reg .b64 %rd<9>;", R"(
     ld.global.u32 %r0, [%in];
     and.b32 %r1, %r0, 4;
@@ -504,7 +504,7 @@ TEST(Schedule, WhatOnlyLaterCodeNeedsIsMadeDuringAWait) {
     add.u32 %r3, %r2, 1;
     st.global.u32 [%out], %r3;
     mul.lo.u32 %r4, %tid0, 77;
-    bar.sync 0;
+    membar.cta;
     st.global.u32 [%out+4], %r4;
     ret;)"));
   EXPECT_LT(position(image, "mul.lo.u32 %r4, %tid0, 77"), position(image, "ld.global.u32 %r2, [%rd2]"));
@@ -569,7 +569,7 @@ TEST(Schedule, TwoSumsThatAreOneInstructionTakeTheTimeOfOne) {
   expect_same_everywhere(text, 64);
 }
 
-TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
+TEST(Schedule, NothingPassesAClockOrAVolatileAccess) {
   const std::string text = thread_kernel(".reg .b32 %r<9>; .shared .align 4 .b8 s[256];", R"(
     ld.global.u32 %r0, [%in];
     mov.u32 %r1, %clock;
