@@ -123,15 +123,29 @@ uint32_t latency(const Op& op, const Op& reader, int capability) {
 
 /// bar.sync and its reductions and arrivals, and bar.warp.sync.
 bool is_barrier(const Op& op) {
-  if (op.kind == OpKind::kSync) return op.exec == nullptr;
+  if (op.kind == OpKind::kSync) return op.exec == nullptr && !op.only_gathers;
   const auto action = static_cast<BarrierAction>(op.modifiers);
   return op.kind == OpKind::kBarrier && (op.imm & kBarrierOfWarpgroup) == 0 &&
          action != BarrierAction::kClusterArrive && action != BarrierAction::kClusterWait;
 }
 
+/// Of mma and wmma: products, and the accesses and moves of their operands.
+bool handles_matrices(const Op& op) {
+  if (!op.whole_warp) return false;
+  switch (op.op_class) {
+    case OpClass::kMmaHalf:
+    case OpClass::kMmaInt8:
+    case OpClass::kMmaFp64:
+      return true;
+    default:
+      return op.is_memory() || (op.kind == OpKind::kAlu && op.op_class == OpClass::kWarp);
+  }
+}
+
 /// Nothing passes these.
 bool is_wall(const Op& op, int capability) {
-  if (op.whole_warp || op.op_class == OpClass::kSpecial) return true;
+  if (op.whole_warp && (capability < 70 || !handles_matrices(op))) return true;
+  if (op.op_class == OpClass::kSpecial) return true;
   if (is_barrier(op)) return capability < 70;
   return op.kind != OpKind::kAlu && !op.is_memory() && op.kind != OpKind::kSync;
 }
@@ -146,7 +160,9 @@ bool heeds_barriers(const Op& op, const Op* access) {
   return op.kind == OpKind::kSync && op.op_class != OpClass::kWarp;
 }
 
-bool is_ordered(const Op& op) { return op.kind == OpKind::kAtomic || op.memory.is_volatile; }
+bool is_ordered(const Op& op) {
+  return op.kind == OpKind::kAtomic || (op.memory.is_volatile && !op.whole_warp);
+}
 
 /// Could the two accesses, one of them a write, touch the same byte? `same_base`: the bases hold one value in
 /// each thread.
@@ -429,7 +445,7 @@ class BlockScheduler {
     nodes_.assign(ops.size(), Node{});
     barriers_ = 0;
     std::vector<uint32_t> accesses, heeding;  // the latter since the last barrier
-    uint32_t last_sync = kNone, last_ordered = kNone, last_barrier = kNone;
+    uint32_t last_sync = kNone, last_ordered = kNone, last_barrier = kNone, last_gather = kNone;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       const Op& op = ops[i];
       each_use(op, [&](Var v) {
@@ -465,7 +481,10 @@ class BlockScheduler {
         if (last_barrier != kNone) edge(last_barrier, i);
         heeding.push_back(i);
       }
-      if ((op.kind == OpKind::kSync || op.op_class == OpClass::kWarp) && !is_barrier(op)) {
+      if (op.whole_warp) {
+        if (last_gather != kNone) edge(last_gather, i);
+      } else if ((op.kind == OpKind::kSync || op.op_class == OpClass::kWarp) && !is_barrier(op)) {
+        if (op.only_gathers) last_gather = i;
         if (last_sync != kNone) edge(last_sync, i);
         last_sync = i;
       }
@@ -545,6 +564,7 @@ class BlockScheduler {
   /// The base register of `a` holds the same value at `b`, which comes later and whose base was last written
   /// where `a`'s was.
   bool same_base(const Op& a, const Op& b, uint32_t written) const {
+    if (a.whole_warp || b.whole_warp) return false;  // each lane accesses what others have the address of
     if (lockstep_ && a.memory.space != Space::kLocal)
       return false;  // another lane's offset may make up for it
     if (!a.memory.has_base || !b.memory.has_base) return a.memory.has_base == b.memory.has_base;

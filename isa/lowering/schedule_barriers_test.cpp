@@ -1,4 +1,5 @@
-// What the schedule moves across barriers, and where it leaves the test that closes a loop.
+// What the schedule moves across barriers and operations of whole warps, and where it leaves the test that
+// closes a loop.
 #include <fmt/format.h>
 
 #include "isa/tests/lowering_test_util.h"
@@ -68,6 +69,57 @@ TEST(Schedule, WhatIsNeededLateTakesNoRegisterBeforeABarrier) {
                         rounds + "st.global.u32 [%out], %r0; ret;");
   expect_same_everywhere(whole, 64);
   EXPECT_LE(scheduled(whole, 80).registers, 14u);
+}
+
+TEST(Schedule, LoadsOfMatricesPassProducts) {
+  // ptxas 13 loads the operands of several steps first: a product of 16 x 16 tiles from global memory takes
+  // 64 registers for 7.5, of which four steps need 32 for what they load.
+  const auto fragment = [](std::string_view name, int step) {
+    std::string list;
+    for (int i = 0; i < 8; ++i) list += fmt::format("{}%{}{}", i == 0 ? "{" : ",", name, 8 * step + i);
+    return list + "}";
+  };
+  const auto step = [&](int i) {
+    const std::string a = fragment("a", i), b = fragment("b", i), c = fragment("c", 0);
+    return fmt::format(
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {0}, [%in+{3}], %w;\n"
+        "wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {1}, [%out+{3}], %w;\n"
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {2}, {0}, {1}, {2};\n",
+        a, b, c, 32 * i);
+  };
+  std::string body = "mov.u32 %w, 64;\n";
+  for (int i = 0; i < 8; ++i) body += fmt::format("mov.f32 %c{}, 0f00000000;\n", i);
+  for (int i = 0; i < 4; ++i) body += step(i);
+  for (int i = 0; i < 8; ++i) body += fmt::format("st.global.f32 [%out+{}], %c{};\n", 4096 + 4 * i, i);
+  const KernelImage image =
+      scheduled(thread_kernel(".reg .b32 %a<32>, %b<32>, %w; .reg .f32 %c<8>;", body + "ret;"), 80);
+  size_t first_product = 0, loads = 0;
+  for (; first_product < image.ops.size(); ++first_product) {
+    const MicroOp& op = image.ops[first_product];
+    if (op.op_class == OpClass::kMmaHalf) break;
+    loads += op.op_class == OpClass::kLoadGlobal ? 1 : 0;
+  }
+  size_t all = 0;
+  for (const MicroOp& op : image.ops) all += op.op_class == OpClass::kLoadGlobal ? 1 : 0;
+  EXPECT_GT(loads, all / 4) << "of the first step alone";
+}
+
+TEST(Schedule, AMatrixIsLoadedBehindTheStoresOfItsWarp) {
+  // Each lane names the address of a row that other lanes stored: no address tells them apart.
+  const KernelImage image = scheduled(thread_kernel(".reg .b32 %r<12>; .shared .align 16 .b8 s[1024];", R"(
+    mov.u32 %r1, s;
+    mad.lo.u32 %r1, %tid0, 16, %r1;
+    ld.global.u32 %r0, [%in];
+    st.shared.u32 [%r1], %r0;
+    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r2, %r3}, [%r1+512];
+    add.u32 %r2, %r2, %r3;
+    st.global.u32 [%out], %r2;
+    ret;)"),
+                                      80);
+  const size_t store = position(image, "st.shared.u32 [%r1], %r0");
+  size_t load = 0;
+  while (load < image.ops.size() && image.ops[load].op_class != OpClass::kLoadShared) ++load;
+  EXPECT_LT(store, load);
 }
 
 TEST(Schedule, TheTestOfALoopWaitsForTheCodeUnderACondition) {

@@ -165,7 +165,7 @@ class Selector {
   void sleep(Frame& frame, const Instruction& inst);
   void fence(const Instruction& inst);
   void fence_before_release(const Instruction& inst, Space space);
-  void gather(const Value& members);
+  void gather(const Value& members, bool orders_accesses = false);
   void barrier(Frame& frame, const Instruction& inst);
   void emit_barrier(Frame& frame, const Instruction& inst, Op op);
   void leave(Frame& frame, const Instruction& inst);

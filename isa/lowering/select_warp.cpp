@@ -98,7 +98,7 @@ OpKind Selector::sync_kind() const {
 /// bar.warp.sync members: lanes below capability 7 are in step wherever they meet it.
 void Selector::warp_barrier(Frame& frame, const Instruction& inst) {
   if (sync_kind() != OpKind::kSync) return emit_control(OpKind::kNop, OpClass::kNop);
-  gather(value(frame, inst.operands[0], Type::kU32));
+  gather(value(frame, inst.operands[0], Type::kU32), true);
 }
 
 /// nanosleep t: of the durations that PTX leaves open, from none to twice t, the one that was asked for.
@@ -125,9 +125,10 @@ void Selector::fence_before_release(const Instruction& inst, Space space) {
 }
 
 /// Independent lanes wait for the members.
-void Selector::gather(const Value& members) {
+void Selector::gather(const Value& members, bool orders_accesses) {
   if (sync_kind() != OpKind::kSync) return;
   Op op;
+  op.only_gathers = !orders_accesses;
   op.kind = OpKind::kSync;
   op.op_class = OpClass::kWarp;
   op.src[op.num_src++] = members;
