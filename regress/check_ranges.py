@@ -170,6 +170,7 @@ EFFECTS: dict[str, Effect] = {
     "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
     "scheduler.share_in_turn": Effect(program=OWN_LINES),
+    "scheduler.barrier_awaits_stores": Effect(program="workloads/reduction/reduction.ptx"),
     "scheduler.special_operands": Effect(program="regress/ranges/special_operands.ptx"),
     "scheduler.reconverge_operations": Effect(program="workloads/collatz/collatz.ptx", options=("--param", "N=256")),
     "sm.register_bank_reads": Effect(program="workloads/matmul/naive_8x8.ptx", options=("--param", "N=48")),

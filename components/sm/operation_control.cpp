@@ -112,7 +112,7 @@ void OperationIssue::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, 
 
 void OperationIssue::try_release(ResidentBlock& block, uint32_t number, uint64_t now) {
   const ClassTimings& timings = sm_.env.timing->of_scheduler[0];
-  const uint64_t at = now + timings[OpClass::kBarrier].latency;
+  const uint64_t at = std::max(now, block.stored_at) + timings[OpClass::kBarrier].latency;
   const auto warp_at = [this, now](uint32_t w) -> Warp& {
     slots_.settle(sm_.warps[w].scheduler, now);
     return sm_.warps[w];

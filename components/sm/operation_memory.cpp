@@ -86,6 +86,10 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   // What goes on with an asynchronous copy need not wait for the bytes.
   const uint64_t ready = op.memory.asynchronous ? start : std::max(start + timing.latency + local, data);
   mark_ready(w, op, ready, StallCause::kSharedMemory);
+  if (sm_.barrier_awaits_stores && op.kind != OpKind::kLoad && !op.memory.asynchronous) {
+    uint64_t& stored_at = sm_.block_of(warp).stored_at;
+    stored_at = std::max(stored_at, ready);
+  }
   SmStats& stats = *warp.kernel->stats;
   ++(op.kind == OpKind::kLoad ? stats.shared_loads : stats.shared_stores);
   stats.shared_replays += replays;

@@ -65,6 +65,7 @@ void ResidentBlocks::start_block(const BlockStart& start, uint64_t now) {
   block.control.live_threads = run.threads_per_block;
   block.live_warps = run.warps_per_block;
   block.start = block.phase_start = now;
+  block.stored_at = 0;
   run.first_block = std::min(run.first_block, core::Cycle(now));
   if (sm_.env.checker != nullptr) block.control.checks = sm_.env.checker->begin_block(run, start.block);
   count_residence(kernel, now);

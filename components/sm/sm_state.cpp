@@ -26,6 +26,7 @@ SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& envi
       pipes(table),
       access(*environment.access),
       shared_rules(shared_memory_rules(*environment.machine)),
+      barrier_awaits_stores(environment.machine->scheduler.barrier_awaits_stores),
       idle_constants(environment.machine->constant.idle_loads),
       shared_step_cycles(environment.machine->shared.cycles_per_access),
       env(environment) {}

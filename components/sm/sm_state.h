@@ -150,6 +150,7 @@ struct ResidentBlock {
   uint32_t live_warps = 0;
   uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
   uint64_t start = 0, phase_start = 0;
+  uint64_t stored_at = 0;     ///< its stores to shared memory are done, if barriers await them
   uint32_t longest_warp = 0;  ///< operations of the warp that executed the most
   uint32_t phase = 0;
   BlockControl control;
@@ -185,6 +186,7 @@ struct SmState {
   ExecutionPipes pipes;
   isa::MemoryAccess& access;
   SharedMemoryRules shared_rules;
+  bool barrier_awaits_stores;   ///< to shared memory
   bool idle_constants;          ///< constant loads that no lane executes take their pipe
   uint64_t shared_step_cycles;  ///< of one step of a shared-memory access
   /// Last start of a block, arrival at a barrier, exit, or warp that blocked, in core cycles.

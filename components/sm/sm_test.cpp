@@ -439,6 +439,25 @@ std::string store_and_fence(std::string_view fence) {
       fence);
 }
 
+std::string store_and_meet() {
+  return std::string(
+             ".shared .align 4 .b8 s[256];\nmov.u32 %r1, 5;\nst.shared.u32 [s], %r1;\nbar.sync 0;\n"
+             "mov.u32 %r0, %clock;\n") +
+         kStoreR0;
+}
+
+TEST_F(SmTest, ABarrierAwaitsStoresToSharedMemoryWhereTheMachineSaysSo) {
+  build(store_and_meet(), 32, 1, {"scheduler.barrier_awaits_stores=true", "latency.store_shared=50"});
+  simulate();
+  EXPECT_EQ(cycles_of(isa::OpClass::kSpecial).at(0), cycles_of(isa::OpClass::kStoreShared).at(0) + 50 + 24);
+}
+
+TEST_F(SmTest, ABarrierAwaitsNoStoresOfOtherMachines) {
+  build(store_and_meet(), 32, 1, {"latency.store_shared=50"});
+  simulate();
+  EXPECT_EQ(cycles_of(isa::OpClass::kSpecial).at(0), cycles_of(isa::OpClass::kBarrier).at(0) + 24);
+}
+
 TEST_F(SmTest, FenceOfTheDeviceTakesItsTimeHoweverSoonStoresEnd) {
   build(store_and_fence("membar.gl"), 32, 1, {"latency.fence=3000", "latency.fence_block=20"});
   simulate();

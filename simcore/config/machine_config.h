@@ -70,6 +70,7 @@ struct MachineConfig {
     bool turned = false;                 ///< how warp slots are dealt to them: of_slot()
     bool reconverge_operations = false;  ///< lanes that have parted execute an operation where they meet
     bool special_operands = false;       ///< IEEE divisions and roots branch for them
+    bool barrier_awaits_stores = false;  ///< to shared memory, of the block's warps
     bool share_in_turn = false;  ///< they use the pipes that they share in turn, else the lowest one first
     uint32_t issue_cycles = 2;   ///< core cycles between two issues of one scheduler
     uint32_t issue_width = 1;    ///< operations of one warp that it can issue then
