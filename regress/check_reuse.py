@@ -47,6 +47,22 @@ def check_sectors(gpusim: Gpusim) -> None:
     gpusim.run("analyze", textures, "--model", "reuse-distance").require_code(1).require_error("reads textures through the L1")
 
 
+def check_schedulers(gpusim: Gpusim) -> None:
+    """Where the first scheduler's warps have shared pipes first, the second one's find the lines that those have asked for; in turn they all miss."""
+    folder = gpusim.source / "workloads" / "polybench"
+    program = (folder / "statistics.ptx", "--launch", folder / "correlation.toml", "--param", "POINTS=96", "--param", "VARIABLES=96")
+    recorded, trace = gpusim.scratch / "correlation.h5", gpusim.scratch / "correlation.wtrc"
+    for in_turn, least, most in (("false", 0.6, 0.7), ("true", 0.95, 1)):
+        machine = ("--config", "gtx470", "--set", f"scheduler.share_in_turn={in_turn}")
+        gpusim.run(*machine, "--events", "memory", "--force", "--out", recorded, *program).require_code(0)
+        asked = ("analyze", recorded, "--model", "reuse-distance", "--kernel", "standardize", "--json")
+        rate = gpusim.run(*asked).require_code(0).json()["models"][0]["predictions"][0]
+        require(least < rate["simulated"] <= most and abs(rate["error"]) < 0.05, f"in turn: {in_turn}: {rate}")
+        gpusim.run("trace", *program, "--config", "gtx470", "--warps", "--number", "2", "-o", trace).require_code(0)
+        functional = gpusim.run("reuse", "--trace", trace, *machine, "--json").require_code(0).json()
+        require(abs(functional["miss_rate"] - rate["simulated"]) < 0.15, f"in turn: {in_turn}: {functional}, simulated {rate['simulated']}")
+
+
 def check_default_mode(gpusim: Gpusim) -> None:
     """Traces of warps and recorded runs: what follows from the code, and the simulator's own counts."""
     machine = ("--config", "gtx470")
@@ -113,6 +129,7 @@ def check_reuse(gpusim: Gpusim) -> None:
     gpusim.run("trace", scan, "-o", out, "--number", "2").require_code(0)
     require(counts(gpusim, out)["accesses"] > 0, "the last launch loads nothing")
     check_default_mode(gpusim)
+    check_schedulers(gpusim)
     # A program that fails leaves no trace.
     failing = gpusim.source / "regress" / "failing"
     bad = gpusim.scratch / "bad.trc"

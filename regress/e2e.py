@@ -84,7 +84,7 @@ KINDS: dict[str, Callable[[Path], Named]] = {
     "check": made("check_checks", "check_checks"),
     "docs": made("check_docs", "docs_checks"),
     "calibrated": each("check_calibrated", "check_calibrated", those_of("check_calibrated", "MACHINES")),
-    "data_sheet": each("check_calibrated", "check_data_sheet", lambda: ("tesla_c1060",)),
+    "data_sheet": each("check_calibrated", "check_data_sheet", lambda: ("tesla_c1060", *import_module("check_calibrated").LARGER)),
     "compiled": per_case("check_compiled", "check_compiled", lambda case: case.name not in import_module("check_compiled").WITHOUT_SOURCE),
     "machines": each("check_machines", "check_machines", those_of("check_machines", "MACHINES")),
     "ranges": each("check_ranges", "check_section", those_of("check_ranges", "SECTIONS")),

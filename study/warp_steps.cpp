@@ -30,6 +30,7 @@ bool WarpSteps::take(const comp::TracedStep& t) {
   step_.kind = static_cast<Kind>(t.kind);
   step_.cycles = t.cycles;
   step_.work = t.work;
+  step_.own = t.own;
   if (step_.kind == Kind::kWait) step_.back = loads_[t.warp] - 1 - t.load;
   if (step_.kind == Kind::kAccess) describe(t);
   warps_[t.warp].append(step_);

@@ -11,7 +11,7 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr std::string_view kSignature("gpusimWT\x01\0\0\0", 12);  ///< and the version
+constexpr std::string_view kSignature("gpusimWT\x02\0\0\0", 12);  ///< and the version
 constexpr uint32_t kMostNames = 4096;
 constexpr uint64_t kMostBlockThreads = 2048;
 
@@ -55,6 +55,7 @@ void WarpEncoder::append(const WarpStep& s) {
     bytes_.push_back(first);
     number(s.cycles);
     number(s.work);
+    number(s.own);
     if (s.kind == WarpStep::Kind::kWait) number(s.back);
     return;
   }
@@ -72,6 +73,7 @@ void WarpEncoder::append(const WarpStep& s) {
   bytes_.push_back(second);
   number(s.cycles);
   number(s.work);
+  number(s.own);
   number(s.pc);
   if (s.lanes != ~0u) number(s.lanes);
   addresses(s, runs);
@@ -145,6 +147,7 @@ bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   if (s.kind != WarpStep::Kind::kAccess) {
     s.cycles = in.number();
     s.work = in.number();
+    s.own = in.number();
     if (s.kind == WarpStep::Kind::kWait) s.back = static_cast<uint32_t>(in.number());
     at_ = in.at;
     return true;
@@ -162,6 +165,7 @@ bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   s.by_lines = (second & kByLines) != 0;
   s.cycles = in.number();
   s.work = in.number();
+  s.own = in.number();
   s.pc = static_cast<uint32_t>(in.number());
   s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(in.number());
   if (s.lanes == 0) damaged("an access of no lane");

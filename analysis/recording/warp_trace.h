@@ -29,6 +29,7 @@ struct WarpStep {
   Kind kind = Kind::kEnd;
   uint64_t cycles = 0;  ///< core cycles since the last step, were the warp alone and memory at once
   uint64_t work = 0;    ///< of these, in kWorkUnits: how long the SM's busiest unit is taken
+  uint64_t own = 0;     ///< the same of the busiest unit that the warp's scheduler has for itself
   uint32_t back = 0;    ///< kWait: for the last of the warp's loads (0), the one before (1), ...
   // kAccess
   Access access = Access::kLoad;

@@ -44,11 +44,12 @@ void WarpTracer::step(uint32_t w, uint64_t at, TracedStep s) {
   s.block = block_;
   s.warp = w;
   s.cycles = at - warp.last;
-  s.work = warp.slots;
-  for (uint64_t& taken : warp.taken) {
-    s.work = std::max(s.work, taken);
-    taken = 0;
-  }
+  s.own = warp.slots;
+  for (size_t pipe = tables_.shared_pipes; pipe < warp.taken.size(); ++pipe)
+    s.own = std::max(s.own, warp.taken[pipe]);
+  s.work = s.own / schedulers_;
+  for (size_t pipe = 0; pipe < tables_.shared_pipes; ++pipe) s.work = std::max(s.work, warp.taken[pipe]);
+  std::ranges::fill(warp.taken, 0);
   warp.slots = 0;
   warp.last = at;
   step_(s);
@@ -88,9 +89,8 @@ void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lan
   at = std::max(at, warp.free_from[pipe]);
   warp.issued = at;
   warp.free_from[pipe] = at + timing.interval[choice];
-  const uint64_t sharers = pipe < tables_.shared_pipes ? 1 : schedulers_;
-  warp.taken[pipe] += uint64_t{timing.interval[choice]} * TracedStep::kWorkUnits / sharers;
-  warp.slots += issue_cycles_ * TracedStep::kWorkUnits / (schedulers_ * issue_width_);
+  warp.taken[pipe] += uint64_t{timing.interval[choice]} * TracedStep::kWorkUnits;
+  warp.slots += issue_cycles_ * TracedStep::kWorkUnits / issue_width_;
   warp.next = at + (isa::redirects(op.op_class) ? timing.latency
                     : issue_width_ > 1          ? issue_cycles_ / issue_width_
                                                 : issue_cycles_);

@@ -33,6 +33,7 @@ struct TracedStep {
   uint32_t warp = 0;        ///< of the block
   uint64_t cycles = 0;      ///< core cycles since the warp's last step, were it alone and memory at once
   uint64_t work = 0;        ///< of these, in kWorkUnits: how long the SM's busiest unit has been taken
+  uint64_t own = 0;         ///< the same of the busiest unit that the warp's scheduler has for itself
   uint32_t load = 0;        ///< kWait: number among the warp's accesses that bring data
   uint64_t operations = 0;  ///< kEnd: that the warp has executed
   uint32_t pc = 0;          ///< kAccess
@@ -61,8 +62,8 @@ class WarpTracer {
     uint64_t last = 0;    ///< of the last step
     uint32_t loads = 0;
     uint64_t operations = 0;
-    uint64_t slots = 0;               ///< issue slots taken since then, in kWorkUnits
-    std::vector<uint64_t> taken;      ///< time taken of each pipe since then
+    uint64_t slots = 0;               ///< of its scheduler's issue, taken since then, in kWorkUnits
+    std::vector<uint64_t> taken;      ///< time taken of each pipe since then, in kWorkUnits
     std::vector<uint64_t> free_from;  ///< by pipe
     std::vector<uint64_t> ready;      ///< by scoreboard identifier: a cycle, or kPending
     std::vector<bool> arrived;        ///< by load: waited for

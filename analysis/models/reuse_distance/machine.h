@@ -38,9 +38,10 @@ struct ReuseMachine {
   // Streaming multiprocessors
   uint32_t sms = 1;
   uint32_t blocks_per_sm = 1, most_warps = 48;
-  uint32_t schedulers = 1;     ///< warps take turns over them
-  bool turned = false;         ///< each turn begins one further on
-  bool share_in_turn = false;  ///< they access memory in turn; else one of a lower number goes first
+  uint32_t schedulers = 1;  ///< warps take turns over them
+  bool turned = false;      ///< each turn begins one further on
+  /// They access memory, and use pipes that they share, in turn; else one of a lower number goes first.
+  bool share_in_turn = false;
   [[nodiscard]] uint32_t scheduler_of(uint32_t warp) const {
     return (warp + (turned ? warp / schedulers : 0)) % schedulers;
   }

@@ -90,7 +90,7 @@ Steps random_steps(std::mt19937& random, int count, bool wide = true) {
                            : random() % 16 == 0 ? WarpStep::Access::kAtomic
                                                 : WarpStep::Access::kLoad);
     s.cycles = random() % 100;
-    s.work = random() % 200;
+    s.work = random() % 200, s.own = random() % 200;
     s.bytes = wide ? 1u << random() % 5 : 4;
     s.lanes = random() % 3 == 0 ? ~0u : static_cast<uint32_t>(random()) | 1u;
     const uint64_t base = 0x1000 + 4 * (random() % 20000), stride = 4 * (random() % 80);
@@ -107,6 +107,7 @@ void expect_equal(const WarpStep& a, const WarpStep& b) {
   EXPECT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.cycles, b.cycles);
   EXPECT_EQ(a.work, b.work);
+  EXPECT_EQ(a.own, b.own);
   if (a.kind == WarpStep::Kind::kWait) {
     EXPECT_EQ(a.back, b.back);
   }
@@ -234,6 +235,27 @@ TEST(ReuseModel, FewerMshrsCanSaveMisses) {
   EXPECT_EQ(one.run.global, counted(1, 2, 0, 0, 0, 0));
   EXPECT_EQ(one.kinds, many.kinds);
   EXPECT_EQ(one.mshr, -1);
+}
+
+TEST(ReuseModel, TheFirstSchedulersWarpsUseSharedPipesFirst) {
+  // Warps 0 and 2 are the first scheduler's. All ask for one line, after operations that take the SM's pipes
+  // wholly: those of the second scheduler come when the line is there.
+  const auto hits = [](uint64_t work, uint64_t own, const char* in_turn) {
+    Steps steps = loads({5});
+    steps.front().cycles = 1000;
+    steps.front().work = work * WarpStep::kWorkUnits;
+    steps.front().own = own * WarpStep::kWorkUnits;
+    const ReuseRun run =
+        run_reuse(machine({"scheduler.count=2", in_turn}), trace_of({steps, steps, steps, steps}));
+    EXPECT_EQ(run.global.misses() + run.global.hits, 4u);
+    return run.global.hits;
+  };
+  EXPECT_EQ(hits(500, 500, "scheduler.share_in_turn=false"), 2u);
+  EXPECT_EQ(hits(500, 500, "scheduler.share_in_turn=true"), 0u);
+  // As many operations as a scheduler can issue are half of what both can.
+  EXPECT_EQ(hits(500, 1000, "scheduler.share_in_turn=false"), 0u);
+  // There is room for all of them.
+  EXPECT_EQ(hits(200, 200, "scheduler.share_in_turn=false"), 0u);
 }
 
 TEST(ReuseModel, ABarrierKeepsWarpsTogether) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
+#include "components/sm/timing.h"
 #include "simcore/record/event_schema.h"
 
 namespace gpusim::analysis {
@@ -25,6 +27,12 @@ struct Access {
   size_t first = 0, count = 0;  ///< its transactions
   bool cached = false, local = false;
 };
+
+std::optional<isa::OpClass> class_of(std::string_view name) {
+  for (size_t c = 0; c < comp::kNumOpClasses; ++c)
+    if (isa::op_class_name(static_cast<isa::OpClass>(c)) == name) return static_cast<isa::OpClass>(c);
+  return std::nullopt;
+}
 
 uint64_t pair_of(uint64_t before, uint64_t after) { return before << 32 | after; }
 
@@ -254,13 +262,18 @@ class Reader {
     }
   }
 
+  /// What the operations that an access stands for take, in WarpStep::kWorkUnits.
+  struct Work {
+    uint64_t all = 0, own = 0;
+  };
+
   /// Operations for each access: those that stand between it and its neighbours, by how often they ran.
   void find_work() {
     const std::vector<uint64_t>& executed = kernel_.per_pc["executed"];
     std::vector<uint64_t> memory;
     for (uint64_t pc = 0; pc < executed.size(); ++pc)
       if (executed[pc] != 0 && !memory_class(pc).empty()) memory.push_back(pc);
-    std::vector<uint64_t> operations(executed.size(), 0);
+    std::vector<std::vector<uint64_t>> operations(executed.size());  ///< their PCs
     for (uint64_t pc = 0; pc < executed.size() && !memory.empty(); ++pc) {
       const auto next = std::ranges::lower_bound(memory, pc);
       const uint64_t after = next == memory.end() ? memory.back() : *next;
@@ -269,15 +282,39 @@ class Reader {
         return executed[pc] > executed[other] ? executed[pc] - executed[other]
                                               : executed[other] - executed[pc];
       };
-      operations[unlike(before) < unlike(after) ? before : after] += executed[pc];
+      operations[unlike(before) < unlike(after) ? before : after].push_back(pc);
     }
-    const core::MachineConfig& m = recording_.machine();
-    const double slot = static_cast<double>(WarpStep::kWorkUnits * m.scheduler.issue_cycles) /
-                        static_cast<double>(m.scheduler.count * m.scheduler.issue_width);
-    work_.assign(executed.size(), 0);
-    for (const uint64_t pc : memory)
-      work_[pc] = static_cast<uint64_t>(slot * static_cast<double>(operations[pc]) /
-                                        static_cast<double>(executed[pc]));
+    std::string problem;
+    const comp::TimingTables tables = comp::build_timing(recording_.machine(), problem);
+    if (!problem.empty()) fail(problem);
+    work_.assign(executed.size(), {});
+    for (const uint64_t pc : memory) work_[pc] = work_of(operations[pc], executed[pc], tables);
+  }
+
+  /// Of the operations at these PCs, for each of so many accesses.
+  [[nodiscard]] Work work_of(std::span<const uint64_t> pcs, uint64_t accesses,
+                             const comp::TimingTables& tables) const {
+    const core::MachineConfig::Scheduler& scheduler = recording_.machine().scheduler;
+    const std::vector<std::string>& classes = kernel_.per_pc.texts.at("class");
+    double issued = 0;
+    std::vector<double> taken(tables.shared_pipes + tables.own_pipes, 0);  ///< core cycles
+    for (const uint64_t pc : pcs) {
+      const auto times = static_cast<double>(kernel_.per_pc["executed"][pc]);
+      issued +=
+          times * static_cast<double>(scheduler.issue_cycles) / static_cast<double>(scheduler.issue_width);
+      const std::optional<isa::OpClass> c = class_of(classes[pc]);
+      if (!c) continue;
+      const comp::ClassTiming& timing = tables.of_scheduler.front()[*c];
+      const int choice = taken[timing.pipe[0]] <= taken[timing.pipe[1]] ? 0 : 1;
+      taken[timing.pipe[choice]] += times * timing.interval[choice];
+    }
+    const auto own_pipes = taken.begin() + tables.shared_pipes;
+    double own = issued, all = 0;
+    for (auto t = own_pipes; t != taken.end(); ++t) own = std::max(own, *t);
+    for (auto t = taken.begin(); t != own_pipes; ++t) all = std::max(all, *t);
+    all = std::max(all, own / static_cast<double>(scheduler.count));
+    const double unit = static_cast<double>(WarpStep::kWorkUnits) / static_cast<double>(accesses);
+    return {static_cast<uint64_t>(all * unit), static_cast<uint64_t>(own * unit)};
   }
 
   void encode(uint64_t block, const std::vector<Access>& warp, WarpEncoder& out) const {
@@ -304,7 +341,8 @@ class Reader {
       });
       step.kind = WarpStep::Kind::kAccess;
       step.cycles = gaps_.at(pair_of(i == 0 ? kNoPc : warp[i - 1].pc, a.pc));
-      step.work = std::min(work_[a.pc], step.cycles * WarpStep::kWorkUnits);
+      step.work = std::min(work_[a.pc].all, step.cycles * WarpStep::kWorkUnits);
+      step.own = std::min(work_[a.pc].own, step.cycles * WarpStep::kWorkUnits);
       step.access = a.kind == core::AccessKind::kStore    ? WarpStep::Access::kStore
                     : a.kind == core::AccessKind::kAtomic ? WarpStep::Access::kAtomic
                                                           : WarpStep::Access::kLoad;
@@ -335,7 +373,8 @@ class Reader {
   std::vector<uint64_t> lines_;
   std::vector<std::vector<Access>> of_warp_;             ///< by block and warp of the block
   std::vector<std::vector<uint64_t>> slots_, barriers_;  ///< by block
-  std::vector<uint64_t> start_, work_;
+  std::vector<uint64_t> start_;
+  std::vector<Work> work_;  ///< by PC of an access
   std::unordered_map<uint64_t, bool> waits_;
   std::unordered_map<uint64_t, uint64_t> gaps_;
 };

@@ -18,6 +18,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       block_warps_(trace.header().block_warps),
       l1_(machine),
       coalescer_(machine.line, machine.rule),
+      runners_(machine.share_in_turn ? 1 : machine.schedulers),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
       last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
@@ -52,9 +53,24 @@ void ReuseSm::begin_warp(uint32_t w, double at) {
   wake_at(at, w);
 }
 
-double ReuseSm::end_of_stretch() const {
-  if (stretches_.empty()) return kNever;
-  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown_;
+void ReuseSm::want(Runners& runners, const Shares& shares, int64_t sign) {
+  runners.wanted.all += sign * shares.all;
+  runners.wanted.own += sign * shares.own;
+  constexpr auto kAll = static_cast<double>(kWhole);
+  double left = kAll;
+  for (Runners& r : runners_) {
+    const auto all = static_cast<double>(r.wanted.all);
+    r.slowdown = all <= left ? 1 : left > 0 ? all / left : kNever;
+    // Its own units keep a scheduler from taking all of what several share.
+    if (runners_.size() > 1) r.slowdown = std::max(r.slowdown, static_cast<double>(r.wanted.own) / kAll);
+    left = std::max(0.0, left - all / r.slowdown);
+  }
+}
+
+double ReuseSm::end_of_stretch(const Runners& runners) const {
+  if (runners.stretches.empty()) return kNever;
+  const double left = std::max(0.0, runners.stretches.top().at - runners.virtual_now);
+  return runners.slowdown == kNever && left > 0 ? kNever : now_ + left * runners.slowdown;
 }
 
 uint32_t ReuseSm::warp_in_turn() const {
@@ -95,14 +111,15 @@ double ReuseSm::next_issue() const {
 ReuseSm::Next ReuseSm::find_next() const {
   Next next;
   if (!timed_.empty()) next.at = timed_.top().at;
-  if (const double at = end_of_stretch(); at < next.at) next = {Next::What::kStretch, at};
+  for (uint32_t r = 0; r < runners_.size(); ++r)
+    if (const double at = end_of_stretch(runners_[r]); at < next.at) next = {Next::What::kStretch, at, r};
   if (const double at = next_transaction(); at < next.at) next = {Next::What::kTransaction, at};
   if (const double at = next_issue(); at < next.at) next = {Next::What::kIssue, at};
   return next;
 }
 
 void ReuseSm::advance(double at) {
-  virtual_now_ += (at - now_) / slowdown_;
+  for (Runners& r : runners_) r.virtual_now += (at - now_) / r.slowdown;
   now_ = at;
 }
 
@@ -130,10 +147,11 @@ bool ReuseSm::happen() {
       return false;
     }
     case Next::What::kStretch: {
-      const Event ends = stretches_.top();
-      stretches_.pop();
-      virtual_now_ = std::max(virtual_now_, ends.at);
-      want(-warps_[ends.what].share);
+      Runners& runners = runners_[next_.runners];
+      const Event ends = runners.stretches.top();
+      runners.stretches.pop();
+      runners.virtual_now = std::max(runners.virtual_now, ends.at);
+      want(runners, warps_[ends.what].wants, -1);
       if (perform(ends.what)) go_on(ends.what);
       return false;
     }
@@ -160,11 +178,15 @@ void ReuseSm::go_on(uint32_t w) {
     }
     if (warp.step.cycles != 0) {
       const auto cycles = static_cast<double>(warp.step.cycles);
-      const double share = static_cast<double>(warp.step.work) / WarpStep::kWorkUnits / cycles;
-      warp.share = static_cast<int64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
+      const auto share = [&](uint64_t work) {
+        const double of = static_cast<double>(work) / WarpStep::kWorkUnits / cycles;
+        return static_cast<int64_t>(std::min(of, 1.0) * static_cast<double>(kWhole));
+      };
+      warp.wants = {share(warp.step.work), share(warp.step.own)};
       warp.state = State::kRuns;
-      want(warp.share);
-      stretches_.push({virtual_now_ + cycles, w});
+      Runners& runners = runners_[runners_of(w)];
+      want(runners, warp.wants, 1);
+      runners.stretches.push({runners.virtual_now + cycles, w});
       return;
     }
   } while (perform(w));

@@ -37,6 +37,10 @@ class ReuseSm {
   static constexpr uint64_t kNoLoad = ~uint64_t{0};
   static constexpr int64_t kWhole = int64_t{1} << 20;  ///< all of the SM's time
   enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains, kHeld };
+  /// Of the time of the SM's busiest unit, and of the busiest one that a scheduler has for itself.
+  struct Shares {
+    int64_t all = 0, own = 0;
+  };
   struct Warp {
     WarpCursor cursor;
     WarpStep step;
@@ -44,7 +48,7 @@ class ReuseSm {
     State state = State::kNone;
     uint32_t slot = 0;  ///< of its block
     uint64_t age = 0;   ///< order of starts
-    int64_t share = 0;  ///< of the SM's time that it wants while it runs
+    Shares wants;       ///< while it runs
     uint64_t loads = 0;
     double stores_done = 0;
     uint32_t queued = 0;           ///< accesses on their way to the cache
@@ -64,6 +68,13 @@ class ReuseSm {
   struct Done {
     double at;
   };
+  /// Warps that run and are slowed down alike: those of a scheduler, or of all if these take turns.
+  struct Runners {
+    EventQueue<Event> stretches;  ///< by virtual time
+    double virtual_now = 0;
+    Shares wanted;
+    double slowdown = 1;  ///< kNever: they stand still
+  };
   /// An access on its way to the cache.
   struct Access {
     uint32_t warp = 0;
@@ -80,15 +91,16 @@ class ReuseSm {
   struct Next {
     enum class What : uint8_t { kTimed, kStretch, kTransaction, kIssue } what = What::kTimed;
     double at = kNever;
+    uint32_t runners = 0;  ///< kStretch: whose
   };
   [[nodiscard]] Next find_next() const;
   bool happen();
-  /// Warps that run want so much more, or less, of the SM's time.
-  void want(int64_t share) {
-    wanted_ += share;
-    slowdown_ = wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
+  [[nodiscard]] uint32_t runners_of(uint32_t warp) const {
+    return runners_.size() == 1 ? 0 : machine_.scheduler_of(warp);
   }
-  [[nodiscard]] double end_of_stretch() const;
+  /// Warps that run want so much more of the SM's time, or less (`sign`).
+  void want(Runners& runners, const Shares& shares, int64_t sign);
+  [[nodiscard]] double end_of_stretch(const Runners& runners) const;
   [[nodiscard]] double next_issue() const;
   [[nodiscard]] double next_transaction() const { return queued_ == 0 ? kNever : std::max(now_, next_send_); }
   /// Fixed turns: the next warp, or the number of warps if it does not ask yet.
@@ -126,12 +138,10 @@ class ReuseSm {
   uint32_t index_, block_warps_;
   ReuseL1 l1_;
   ReuseCoalescer coalescer_;
-  double now_ = 0, virtual_now_ = 0;
+  double now_ = 0;
   Next next_;
-  int64_t wanted_ = 0;
-  double slowdown_ = 1;  ///< of warps that run
+  std::vector<Runners> runners_;
   uint64_t starts_ = 0;
-  EventQueue<Event> stretches_;  ///< by virtual time
   EventQueue<Event> timed_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
