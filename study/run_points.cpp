@@ -92,6 +92,25 @@ void store(const RunOptions& options, const Identity& identity, const PointResul
                                      identity_json(identity), result_json(result).substr(1)));
 }
 
+/// An answer of a child begins with one of them.
+constexpr std::string_view kStored = "stored\n", kNotStored = "not stored\n";
+
+/// Simulates and stores a point. That no file can be written is no failure of the point, which would stay
+/// failed when there is room again: the parent then stores the result, or says why it cannot.
+std::string simulate_and_store(const RunOptions& options, const PreparedPoint& prepared,
+                               const HostClock& clock) {
+  const Identity identity = prepared.identity;
+  const PointResult result = simulate(prepared);
+  bool stored = true;
+  try {
+    store_host_time(options.store, identity.key, clock.now());
+    store(options, identity, result);
+  } catch (const core::InputError&) {
+    stored = false;
+  }
+  return fmt::format("{}{}", stored ? kStored : kNotStored, result_json(result));
+}
+
 PointResult refused(const std::string& reason) {
   PointResult result;
   result.status = Status::kRefused;
@@ -240,17 +259,15 @@ std::vector<PointResult> run_points(const Study& study, std::span<const Point> p
     works.emplace_back([&study, &options, &point = points[which[i]]] {
       const HostClock clock;
       const PreparedPoint prepared = prepare(study, point, options.config_folders, options.program);
-      const Identity identity = prepared.identity;
-      const PointResult result = simulate(prepared);
-      store_host_time(options.store, identity.key, clock.now());
-      store(options, identity, result);
-      return result_json(result);
+      return simulate_and_store(options, prepared, clock);
     });
   }
   const auto take = [&](size_t work, const core::ChildAnswer& answer) {
     const size_t i = open[work];
     if (answer.good) {
-      results[i] = read_result(answer.text, "answer");
+      const bool stored = answer.text.starts_with(kStored);
+      results[i] = read_result(answer.text.substr((stored ? kStored : kNotStored).size()), "answer");
+      if (!stored) store(options, identities[i], results[i]);
     } else {
       results[i].status = Status::kFailed;
       results[i].reason = answer.text;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -132,6 +133,29 @@ TEST_F(RunPoints, AKernelThatTakesTooLongHasFailed) {
   const std::string key = results[0].key;
   study_.max_cycles = kDefaultMaxCycles;
   EXPECT_NE(run()[0].key, key) << "another simulation";
+}
+
+TEST_F(RunPoints, APointThatCannotBeWrittenHasNotFailed) {
+  study_.axes = {axis_from_option("sms=1,2")};
+  points_ = points_of(study_);
+  const std::vector<size_t> all = {0, 1};
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  // A failed point, without counters, has room; a result has none.
+  const rlimit tight{3000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  std::string error;
+  try {
+    (void)run_points(study_, points_, all, options_);
+  } catch (const core::InputError& e) {
+    error = e.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(error, HasSubstr("cannot be written: File too large"));
+  for (const PointResult& r : stored_results(study_, points_, options_))
+    EXPECT_EQ(r.status, PointResult::Status::kMissing) << r.reason;
+  for (const PointResult& r : run_points(study_, points_, all, options_))
+    EXPECT_EQ(r.status, PointResult::Status::kComplete) << r.reason;
 }
 
 TEST_F(RunPoints, TheStoreMustBeAFolder) {

@@ -46,6 +46,8 @@ class Facts {
   [[nodiscard]] double executed(uint64_t pc) const { return count("executed", pc); }
   /// Sum over the operations that `chosen` takes.
   [[nodiscard]] double sum(std::string_view column, const std::function<bool(uint64_t)>& chosen) const;
+  /// Core cycles of its scheduler that an issue slot takes, in which the unit "issue" counts its work.
+  [[nodiscard]] double issue_cycles() const { return static_cast<double>(machine_.scheduler.issue_cycles); }
   /// Of these operations the one with the largest value; operations() if all are 0.
   [[nodiscard]] uint64_t largest(const std::function<double(uint64_t)>& value) const;
   [[nodiscard]] double counter(std::string_view name) const;

@@ -25,8 +25,7 @@ std::span<const Rule> rules() {
       {"wave_quantisation", "SMs that are done while others still have blocks", wave_quantisation},
       {"divergence", "lanes that are idle while others of their warp take another way", divergence},
       {"precision", "arithmetic in double precision", precision},
-      {"fast_math", "divisions and roots that are rounded to the nearest by a sequence of operations",
-       fast_math},
+      {"fast_math", "divisions, roots and functions that a sequence of operations makes exact", fast_math},
       {"integer_division", "quotients and remainders of integers by a value that all threads share",
        integer_division},
   }};

@@ -1,5 +1,6 @@
 // Arithmetic that takes long, and what does the same or nearly the same sooner.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/advice/exact_functions.h"
 #include "analysis/advice/ptx_text.h"
 #include "analysis/advice/rules.h"
 #include "analysis/source/source_lines.h"
@@ -19,45 +21,65 @@ namespace {
 
 using Chosen = std::function<bool(uint64_t)>;
 
+/// So many operations of a class more, or fewer, in the work of their pipes.
+void add_operations(const Facts& f, std::string_view op_class, double operations, Work& work) {
+  // Where several pipes execute a class, they share its operations.
+  std::vector<std::pair<std::string, double>> pipes;
+  for (const auto& pipe : f.machine().pipes)
+    if (const auto at = pipe.interval.find(std::string(op_class)); at != pipe.interval.end())
+      pipes.emplace_back("pipe_" + pipe.name, static_cast<double>(at->second));
+  for (const auto& [pipe, cycles] : pipes) {
+    const UnitLoad* u = f.kernel().unit(pipe);
+    if (u == nullptr) continue;
+    // Of the busiest instance, for one of all.
+    const double busiest = operations * cycles / static_cast<double>(pipes.size()) /
+                           static_cast<double>(std::max<uint64_t>(1, u->instances)) *
+                           (u->busy > 0 && u->mean() > 0 ? u->peak() / u->mean() : 1);
+    double& there = work.units[pipe];
+    there = std::max(0.0, there + busiest);
+  }
+}
+
+void take_issue_slots(const Facts& f, double slots, Work& work) {
+  const double fewer = slots * f.issue_cycles();
+  if (const auto at = work.units.find("issue"); at != work.units.end())
+    at->second = std::max(0.0, at->second - f.estimator().recorded().units.at("issue") * fewer /
+                                                std::max(1.0, f.work("issue")));
+}
+
 /// Work of chosen operations of one class, if they were of others that are executed one after the other.
 void replace(const Facts& f, std::string_view from, const Chosen& also,
              std::initializer_list<std::string_view> to, Work& work) {
   const auto chosen = [&](uint64_t pc) { return f.op_class(pc) == from && also(pc); };
   const double executed = f.sum("executed", chosen);
   if (executed <= 0) return;
-  // Of the busiest instance, for one of all.
-  const auto move = [&](const std::string& pipe, double cycles) {
-    const UnitLoad* u = f.kernel().unit(pipe);
-    if (u == nullptr) return;
-    const double busiest = cycles / static_cast<double>(std::max<uint64_t>(1, u->instances)) *
-                           (u->busy > 0 && u->mean() > 0 ? u->peak() / u->mean() : 1);
-    double& there = work.units[pipe];
-    there = std::max(0.0, there + busiest);
-  };
-  // Where several pipes execute a class, they share its operations.
-  const auto move_class = [&](std::string_view op_class, double operations) {
-    std::vector<std::pair<std::string, double>> pipes;
-    for (const auto& pipe : f.machine().pipes)
-      if (const auto at = pipe.interval.find(std::string(op_class)); at != pipe.interval.end())
-        pipes.emplace_back("pipe_" + pipe.name, static_cast<double>(at->second));
-    for (const auto& [pipe, cycles] : pipes)
-      move(pipe, operations * cycles / static_cast<double>(pipes.size()));
-  };
-  move_class(from, -executed);
+  add_operations(f, from, -executed, work);
   double latency = 0;
   for (const std::string_view c : to) {
-    move_class(c, executed);
+    add_operations(f, c, executed, work);
     latency += f.latency(c);
   }
-  const double slots = f.sum("slots_issued", chosen);
-  const double fewer = slots - executed * static_cast<double>(to.size());
-  if (const auto at = work.units.find("issue"); at != work.units.end())
-    at->second = std::max(0.0, at->second - f.estimator().recorded().units.at("issue") * fewer /
-                                                std::max(1.0, f.work("issue")));
+  take_issue_slots(f, f.sum("slots_issued", chosen) - executed * static_cast<double>(to.size()), work);
   // Waits for its result stand at the operation behind it.
   const double was = std::max(1.0, f.latency(from));
   for (uint64_t pc = 0; pc + 1 < f.operations(); ++pc)
     if (chosen(pc)) work.chain[pc + 1] *= std::min(1.0, latency / was);
+}
+
+/// The same of a function's sequence.
+void replace(const Facts& f, const ExactFunction& function, Work& work) {
+  double slots = 0, waits = 0, latency = 0;
+  for (const uint64_t pc : function.operations) {
+    add_operations(f, f.op_class(pc), -f.executed(pc), work);
+    slots += f.count("slots_issued", pc);
+    waits += std::exchange(work.chain[pc], 0);
+  }
+  for (const std::string_view c : function.instead) {
+    add_operations(f, c, function.executed, work);
+    latency += f.latency(c);
+  }
+  take_issue_slots(f, slots - function.executed * static_cast<double>(function.instead.size()), work);
+  work.chain[function.operations.back()] = std::min(waits, latency * function.executed / f.warps());
 }
 
 void replace_class(const Facts& f, std::string_view from, std::initializer_list<std::string_view> to,
@@ -231,15 +253,33 @@ std::optional<Proposal> fast_math(const Facts& f) {
   constexpr std::array<std::string_view, 3> kExact{"fp32_div_rn", "fp32_sqrt_rn", "fp32_rcp_rn"};
   const auto exact = [&](uint64_t pc) { return std::ranges::find(kExact, f.op_class(pc)) != kExact.end(); };
   const double executed = f.sum("executed", exact);
-  if (executed <= 0) return std::nullopt;
+  const std::vector<ExactFunction> functions = exact_functions(f);
+  if (executed <= 0 && functions.empty()) return std::nullopt;
   Proposal p;
-  p.pc = f.largest(
-      [&](uint64_t pc) { return exact(pc) ? f.executed(pc) * f.pipe_cycles(f.op_class(pc)) : 0.0; });
-  p.what = "use __fdividef, rsqrtf or -use_fast_math, if a few units in the last place do not matter";
-  p.counter = "issue slots of divisions and roots that are rounded to the nearest";
-  p.unit = "slots";
+  const auto cycles = [&](uint64_t pc) { return f.executed(pc) * f.pipe_cycles(f.op_class(pc)); };
+  p.pc = f.largest([&](uint64_t pc) { return exact(pc) ? cycles(pc) : 0.0; });
+  double most = p.pc < f.operations() ? cycles(p.pc) : 0;
   p.value = f.sum("slots_issued", exact);
   p.after = f.estimator().recorded();
+  std::set<std::string> names;
+  for (const ExactFunction& function : functions) {
+    double all = 0;
+    for (const uint64_t pc : function.operations) {
+      all += cycles(pc);
+      p.value += f.count("slots_issued", pc);
+    }
+    if (all > most) most = all, p.pc = function.operations.front();
+    names.emplace(function.name == "__sinf" ? "__sinf or __cosf" : function.name);
+    replace(f, function, p.after);
+  }
+  if (executed > 0) names.emplace("__fdividef, rsqrtf");
+  p.what = fmt::format("use {} or -use_fast_math, if a few units in the last place do not matter{}",
+                       fmt::join(names, ", "),
+                       names.contains("__sinf or __cosf") ? ", and arguments are within a few turns" : "");
+  p.counter = functions.empty() ? "issue slots of divisions and roots that are rounded to the nearest"
+              : executed > 0    ? "issue slots of exact divisions, roots and functions"
+                                : "issue slots of functions that are exact to a few units in the last place";
+  p.unit = "slots";
   const ReciprocalRoots found = reciprocal_roots(f);
   const auto in = [](const std::set<uint64_t>& pcs, bool wanted) {
     return [&pcs, wanted](uint64_t pc) { return pcs.contains(pc) == wanted; };

@@ -41,7 +41,7 @@ Work in_registers(const Facts& f, const Chosen& chosen, uint64_t registers) {
   // DRAM moves no more than what is left: the rest were lines of local memory that the L2 did not keep.
   set_dram(f, std::min(f.counter("dram_read_bytes"), after.load_bytes),
            std::min(f.counter("dram_write_bytes"), after.store_bytes), work);
-  work.scale("issue", 1 - f.sum("slots_issued", chosen) / std::max(1.0, f.work("issue")));
+  work.scale("issue", 1 - f.issue_cycles() * f.sum("slots_issued", chosen) / std::max(1.0, f.work("issue")));
   LaunchResources more = f.resources();
   more.registers = std::min<uint64_t>(f.machine().sm.max_registers_per_thread, more.registers + registers);
   const double before_blocks = f.blocks_per_sm(f.resources()), after_blocks = f.blocks_per_sm(more);
@@ -103,7 +103,7 @@ std::optional<Proposal> local_arrays(const Facts& f) {
     if (const UnitLoad* u = f.kernel().unit(unit))
       p.after.units[unit] += chosen * cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
   };
-  takes("issue", f.machine().scheduler.issue_cycles);
+  takes("issue", f.issue_cycles());
   takes(f.pipe_of("int"), f.pipe_cycles("int"));
   return p;
 }

@@ -176,7 +176,7 @@ void add_filling(const Facts& f, double loads, double reuse, Work& work) {
     if (const UnitLoad* u = f.kernel().unit(unit))
       work.units[unit] += operations * cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
   };
-  add_to("issue", f.machine().scheduler.issue_cycles);
+  add_to("issue", f.issue_cycles());
   add_to(f.pipe_of("int"), f.pipe_cycles("int"));
 }
 

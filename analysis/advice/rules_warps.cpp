@@ -286,14 +286,14 @@ std::optional<Proposal> idle_under_predicates(const Facts& f) {
   std::map<std::string, double> less;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     less[f.pipe_of(f.op_class(pc))] += (1 - used(pc)) * f.executed(pc) * f.pipe_cycles(f.op_class(pc));
-    less["issue"] += (1 - used(pc)) * f.count("slots_issued", pc);
+    less["issue"] += (1 - used(pc)) * f.count("slots_issued", pc) * f.issue_cycles();
     p.after.chain[pc] *= used(pc);
   }
   // A branch goes around each piece of code that few lanes are in.
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (used(pc) >= 1 || (pc > 0 && used(pc - 1) < 1)) continue;
     less[f.pipe_of("branch")] -= f.executed(pc) * f.pipe_cycles("branch");
-    less["issue"] -= f.executed(pc);
+    less["issue"] -= f.executed(pc) * f.issue_cycles();
     p.after.chain[pc] += f.executed(pc) / f.warps() * f.latency("branch");
   }
   for (const auto& [unit, work] : less)

@@ -87,7 +87,7 @@ Work with_wide_accesses(const Facts& f, const Narrow& n, double times) {
     const double left = once ? 1 / times : halves && changes(pc) && is_single_half(f, pc) ? 0.5 : 1;
     less[f.pipe_of(c)] += (1 - left) * cycles;
     less["issue"] += (1 - left) * slots;
-    const double wait = after.chain[pc], issue = left * each_warp(f, pc) * f.machine().scheduler.issue_cycles;
+    const double wait = after.chain[pc], issue = left * each_warp(f, pc) * f.issue_cycles();
     if (n.loop && changes(pc)) after.chain[pc] /= times;
     // Elements of one access wait beside each other, and only follow each other when they issue.
     if (!once)

@@ -76,7 +76,7 @@ enum Group : uint64_t {
 constexpr uint64_t kRepeatable = kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt |
                                  kWmmaLayouts | kWmmaBits | kWmmaSmall;
 /// Part of the instruction's name: they stand right behind the opcode.
-constexpr uint64_t kFirst = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
+constexpr uint64_t kOfTheName = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
 
 constexpr uint64_t groups_of(Opcode op) {
   switch (op) {

@@ -301,7 +301,7 @@ ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
   }
   if (const Row* row = find_row(name, groups_of(op))) {
     const uint64_t groups = row->group & groups_of(op);
-    if ((groups & kFirst) != 0 && place != ((mods.seen & kBarCta) != 0 ? 1 : 0))
+    if ((groups & kOfTheName) != 0 && place != ((mods.seen & kBarCta) != 0 ? 1 : 0))
       return ModifierFit::kMisplaced;
     constexpr uint64_t kSpaces = kSpace | kWindow | kParamFunc, kRoundings = kRound | kRoundInt;
     const uint64_t alike = (groups & kRoundings) != 0 ? kRoundings

@@ -45,9 +45,9 @@ std::vector<Module::Text> texts_of(const Device& device, const void* image, std:
   if (wrapped || begins_with(&kFatBinaryMagic)) {
     constexpr size_t kHeader = 16;
     if (known && *known < kHeader) throw core::InputError(name + ": the fat binary is cut off");
-    const uint64_t length = fat_binary_bytes(std::span<const std::byte, kHeader>(bytes, kHeader));
-    if (known && *known < length) throw core::InputError(name + ": the fat binary is cut off");
-    const std::vector<FatEntry> entries = fat_entries({bytes, length});
+    if (known && *known < fat_binary_bytes(std::span<const std::byte, kHeader>(bytes, kHeader)))
+      throw core::InputError(name + ": the fat binary is cut off");
+    const std::vector<FatEntry> entries = fat_entries(fat_binary_at(bytes));
     const FatEntry* best = newest_ptx(entries, static_cast<int>(device.machine().gpu.compute_capability));
     if (best == nullptr) throw Failure(Code::kNoKernelImageForDevice, name + ": the fat binary holds no PTX");
     return {{name, ptx_text(*best)}};

@@ -49,16 +49,12 @@ Registry& registry() {
   return *made;
 }
 
-std::span<const std::byte> whole(const std::byte* binary) {
-  return {binary, fat_binary_bytes(std::span<const std::byte, 16>(binary, 16))};
-}
-
 /// The PTX of a program's objects.
 std::vector<Module::Text> texts_of(const Device& device, const Program& program) {
   std::vector<Module::Text> texts;
   bool only_cubins = false;
   for (const std::byte* binary : program.binaries) {
-    const std::vector<FatEntry> entries = fat_entries(whole(binary));
+    const std::vector<FatEntry> entries = fat_entries(fat_binary_at(binary));
     const FatEntry* best = newest_ptx(entries, static_cast<int>(device.machine().gpu.compute_capability));
     if (best == nullptr) {
       only_cubins = only_cubins || !entries.empty();

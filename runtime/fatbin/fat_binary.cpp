@@ -5,7 +5,9 @@
 #include <zstd.h>
 
 #include <climits>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "simcore/text/input_error.h"
 
@@ -93,12 +95,37 @@ FatEntry entry_at(std::span<const std::byte> rest, uint64_t offset, uint64_t& ne
   return e;
 }
 
+/// How far this process can read from an address; as far as there are addresses where the system does not
+/// say.
+uint64_t readable_bytes(const std::byte* start) {
+  std::ifstream maps("/proc/self/maps");
+  if (!maps) return UINT64_MAX;
+  const auto at = reinterpret_cast<uint64_t>(start);
+  uint64_t end = at;  // mappings come in the order of their addresses
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long from = 0, to = 0;
+    char read = '-';
+    if (std::sscanf(line.c_str(), "%llx-%llx %c", &from, &to, &read) == 3 && from <= end && end < to &&
+        read == 'r')
+      end = to;
+  }
+  return end - at;
+}
+
 }  // namespace
 
 uint64_t fat_binary_bytes(std::span<const std::byte, 16> header) {
   const BinaryHeader h = checked_header(header);
   if (h.bytes > kMostPlainBytes * 16) damaged(fmt::format("its size is {} bytes", h.bytes));
   return h.header_bytes + h.bytes;
+}
+
+std::span<const std::byte> fat_binary_at(const std::byte* start) {
+  const uint64_t bytes =
+      fat_binary_bytes(std::span<const std::byte, sizeof(BinaryHeader)>(start, sizeof(BinaryHeader)));
+  if (const uint64_t there = readable_bytes(start); there < bytes)
+    damaged(fmt::format("it should have {} bytes, and memory ends after {}", bytes, there));
+  return {start, bytes};
 }
 
 std::vector<FatEntry> fat_entries(std::span<const std::byte> binary) {

@@ -29,6 +29,9 @@ struct FatEntry {
 /// The length of the fat binary that starts at `header` (of which 16 bytes are readable), header included.
 /// Throws core::InputError if it is none.
 [[nodiscard]] uint64_t fat_binary_bytes(std::span<const std::byte, 16> header);
+/// All of the fat binary that starts at an address, whose length it says itself. Throws core::InputError if
+/// it is none, or says that it is longer than memory reaches there, which a damaged one may.
+[[nodiscard]] std::span<const std::byte> fat_binary_at(const std::byte* start);
 /// Entries in their order; payloads lie in `binary`. Throws core::InputError for what is damaged.
 [[nodiscard]] std::vector<FatEntry> fat_entries(std::span<const std::byte> binary);
 /// PTX text of an entry of that kind. Throws core::InputError if it cannot be decompressed.

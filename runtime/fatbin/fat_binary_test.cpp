@@ -1,7 +1,10 @@
 #include "runtime/fatbin/fat_binary.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <lz4.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <cstring>
@@ -100,6 +103,30 @@ TEST(FatBinary, DamageIsToldAndNeverRead) {
   Bytes long_payload = good;
   long_payload[16 + 15] = std::byte{0x7f};
   EXPECT_THROW((void)fat_entries(long_payload), core::InputError);
+}
+
+TEST(FatBinary, ALengthBeyondTheMemoryIsDamage) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* memory = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const first = static_cast<std::byte*>(memory);
+  ASSERT_EQ(mprotect(first + 2 * page, page, PROT_NONE), 0);
+  const auto error_of = [first](uint64_t bytes) -> std::string {
+    Bytes header;
+    put<uint32_t>(header, kFatBinaryMagic), put<uint16_t>(header, 1), put<uint16_t>(header, 16);
+    put<uint64_t>(header, bytes - 16);
+    std::memcpy(first, header.data(), header.size());
+    try {
+      return fat_binary_at(first).size() == bytes ? "" : "another size";
+    } catch (const core::InputError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(error_of(2 * page), "");
+  EXPECT_EQ(error_of(2 * page + 1),
+            fmt::format("error: damaged fat binary: it should have {} bytes, and memory ends after {}",
+                        2 * page + 1, 2 * page));
+  munmap(memory, 3 * page);
 }
 
 }  // namespace

@@ -234,6 +234,26 @@ TEST(Config, UnknownNameSuggestsTheNearest) {
             "error: no machine configuration 'tesla_c106'\n  hint: did you mean 'tesla_c1060'?");
 }
 
+TEST(Config, AFolderIsNotTakenForTheMachineOfItsName) {
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(testing::TempDir());
+  std::filesystem::create_directory("h200");
+  std::filesystem::create_directory("mine.cfg");
+  const std::vector<std::string> without = {"nowhere", "configs"};
+  const auto load = [](const std::string& name, const std::vector<std::string>& folders) {
+    return error_of([&] { (void)load_machine(name, {}, folders); });
+  };
+  EXPECT_EQ(load("h200", kFolders), "no error");
+  EXPECT_EQ(load("h200", without),
+            "error: no machine configuration 'h200' (a folder is called so)\n  hint: none is in nowhere, "
+            "configs; GPUSIM_DATA names the folder that has configs/ (it comes with gpusim), or give the "
+            "path of a .cfg");
+  EXPECT_EQ(load("mine.cfg", kFolders), "mine.cfg: error: is a folder, not a file");
+  std::filesystem::remove("h200");
+  std::filesystem::remove("mine.cfg");
+  std::filesystem::current_path(before);
+}
+
 TEST(Config, CyclesOfExtendsAreRefused) {
   const std::string folder = testing::TempDir();
   std::ofstream(folder + "/a.cfg") << "extends = \"b.cfg\"\n";

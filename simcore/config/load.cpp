@@ -1,6 +1,7 @@
 #include "simcore/config/load.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -358,16 +359,23 @@ std::string resolve_name(const std::string& name, std::span<const std::string> f
       }
     }
   }
-  // A name that is no machine's, but something else's.
-  if (fs::exists(name, ignored))
-    raise_input_error({name}, fs::is_directory(name, ignored) ? "is a folder, not a file"
-                                                              : "cannot read: not a regular file");
+  // A name that is no machine's, but something else's. A folder may be called as a machine is meant.
+  const bool folder = fs::is_directory(name, ignored);
+  const bool like_a_machine =
+      folder && fs::path(name).extension().empty() && name.find_first_of("./") == std::string::npos;
+  if (fs::exists(name, ignored) && !like_a_machine)
+    raise_input_error({name}, folder ? "is a folder, not a file" : "cannot read: not a regular file");
   const std::vector<MachineListing> machines = list_machines(folders);
   std::vector<std::string_view> names;
   names.reserve(machines.size());
   for (const MachineListing& machine : machines) names.push_back(machine.name);
   const std::string stem = fs::path(name).stem().string();
-  raise_input_error({}, fmt::format("no machine configuration '{}'", name), name_hint(stem, names));
+  raise_input_error(
+      {}, fmt::format("no machine configuration '{}'{}", name, folder ? " (a folder is called so)" : ""),
+      names.empty() ? fmt::format("none is in {}; GPUSIM_DATA names the folder that has configs/ "
+                                  "(it comes with gpusim), or give the path of a .cfg",
+                                  fmt::join(folders, ", "))
+                    : name_hint(stem, names));
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+#include "analysis/advice/exact_functions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/advice/rules.h"
+#include "analysis/advice/rules_fixture.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+using testing::ElementsAre;
+
+/// A loop that adds up expf(x * i), as nvcc writes it: constants have registers, and the last product of expf
+/// is one with the sum.
+class ExactFunctions : public RulesTest {
+ protected:
+  ExactFunctions() {
+    kernel.name = "k";
+    unit("pipe_fp32", "scheduler", 320, 0.9);
+    unit("pipe_int", "scheduler", 320, 0.2);
+    unit("pipe_sfu", "scheduler", 320, 0.2);
+    unit("issue", "scheduler", 320, 0.9);
+    add("", "mov.f32 %f3, 0f3F000000");
+    add("", "mov.f32 %f4, 0f3BBB989D");
+    add("fp32_mul", "mul.f32 %f2, %f1, %f90");  // the argument, which is no part of it
+    add("fp32", "fma.rn.f32 %f5, %f2, %f4, %f3");
+    add("fp32", "cvt.sat.f32.f32 %f6, %f5");
+    add("fp32", "fma.rm.f32 %f9, %f6, %f8, %f7");
+    add("int", "add.s32 %r1, %r1, 1");  // the loop's
+    add("fp32", "add.f32 %f10, %f9, 0fCB40007F");
+    add("fp32", "fma.rn.f32 %f15, %f2, 0f32A57060, %f10");
+    add("int", "shl.b32 %r7, %r6, 23", "mov.b32 %r6, %f9");
+    add("sfu_sin", "ex2.approx.ftz.f32 %f17, %f15");
+    add("fp32", "fma.rn.f32 %f18, %f17, %f16, %f18", "mov.b32 %f16, %r7");
+    program = ".visible .entry k () {\n" + program + "ret;\n}";
+  }
+  /// A statement, and the operation that all warps execute 16 times for it. `before`: one that is no
+  /// operation.
+  void add(const char* op_class, const std::string& ptx, const std::string& before = {}) {
+    if (!before.empty()) program += before + ";\n";
+    program += ptx + ";\n";
+    if (*op_class != '\0') operation(op_class, ptx.c_str(), 16, {{"slots_issued", 16}});
+  }
+};
+
+TEST_F(ExactFunctions, AreKnownByTheirConstants) {
+  const std::vector<ExactFunction> found = exact_functions(facts());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].name, "__expf");
+  EXPECT_EQ(found[0].executed, 16 * kWarps);
+  EXPECT_THAT(found[0].operations, ElementsAre(1, 2, 3, 5, 6, 7, 8))
+      << "neither the argument's nor the loop's";
+  EXPECT_THAT(found[0].instead, ElementsAre("fp32_mul", "sfu_sin"));
+}
+
+TEST_F(ExactFunctions, AnotherConstantIsAnotherFunction) {
+  program.replace(program.find("0f32A57060"), 10, "0f32A57061");
+  EXPECT_TRUE(exact_functions(facts()).empty());
+  EXPECT_FALSE(fast_math(facts()));
+}
+
+TEST_F(ExactFunctions, ARegisterThatChangesIsNoConstant) {
+  program.replace(program.find("ret;"), 0, "mov.f32 %f4, 0f3F000000;\n");
+  EXPECT_TRUE(exact_functions(facts()).empty());
+}
+
+TEST_F(ExactFunctions, TheirOperationsGoAndOneOfTheSpecialFunctionUnitComes) {
+  const Facts f = facts();
+  const auto p = fast_math(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->pc, 1u);
+  EXPECT_EQ(p->value, 7 * 16 * kWarps);
+  EXPECT_EQ(p->what, "use __expf or -use_fast_math, if a few units in the last place do not matter");
+  const double each = 16 * kWarps / 320.0;
+  const auto less = [&](const char* unit) {
+    return f.estimator().recorded().units.at(unit) - p->after.units.at(unit);
+  };
+  EXPECT_NEAR(less("pipe_fp32"), each * f.pipe_cycles("fp32") * (5 - 1), 1) << "a product comes";
+  EXPECT_NEAR(less("pipe_int"), each * f.pipe_cycles("int"), 1);
+  EXPECT_NEAR(less("pipe_sfu"), 0, 1) << "one for one";
+  // Seven waits for the one before, of which those for a product and for the special-function unit are left.
+  kernel.per_pc.numbers["slots_alu_dependency"].assign(kernel.per_pc.rows, 100);
+  const Facts waits = facts();
+  const double gone = waits.estimator().recorded().chain_sum() - fast_math(waits)->after.chain_sum();
+  const std::vector<ExactFunction> found = exact_functions(waits);
+  double all = 0;
+  for (const uint64_t pc : found[0].operations) all += waits.estimator().recorded().chain[pc];
+  EXPECT_NEAR(gone, std::max(0.0, all - 16 * (waits.latency("fp32_mul") + waits.latency("sfu_sin"))), 1e-6);
+  EXPECT_GT(gone, 0);
+}
+
+TEST_F(ExactFunctions, ASlotTakesAsLongAsTheSchedulerNeedsForIt) {
+  const auto less = [this] {
+    const Facts f = facts();
+    return f.estimator().recorded().units.at("issue") - fast_math(f)->after.units.at("issue");
+  };
+  EXPECT_NEAR(less(), (7 - 2) * 16 * kWarps / 320.0, 1);
+  machine.scheduler.issue_cycles = 2;
+  EXPECT_NEAR(less(), (7 - 2) * 16 * kWarps / 320.0 * 2, 1);
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::advice
