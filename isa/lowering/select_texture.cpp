@@ -80,6 +80,12 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
   const std::array<Var, 4> results = op.dst;
   emit(op);
   for (size_t i = 0; i < parts.size(); ++i) write_back(frame, parts[i], Type::kB32, results[i]);
+  if (inst.operands[0].reg2 == kNoRegister) return;
+  // Whether the memory of all texels is there: no texture is sparse.
+  Op* const resident = emit_form(form_key(Opcode::kMov, Type::kPred), {}, {});
+  if (resident == nullptr) return;
+  resident->pred_dst[0] = frame.registers[inst.operands[0].reg2];
+  resident->imm = 1;
 }
 
 void Selector::texture_query(Frame& frame, const Instruction& inst) {

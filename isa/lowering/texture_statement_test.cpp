@@ -42,7 +42,7 @@ struct Ran {
 /// Kernel body with %out (256 bytes per thread), %h with the handle of the texture, %r1 the thread's number.
 Ran run_body(const std::string& body, const Texture& texture, uint64_t handle = texture_handle(0)) {
   const std::string text =
-      thread_kernel(".reg .b64 %h; .reg .b32 %r<20>; .reg .f32 %f<20>; .reg .pred %p;",
+      thread_kernel(".reg .b64 %h; .reg .b32 %r<20>; .reg .f32 %f<20>; .reg .pred %p; .reg .pred %q;",
                     "mov.u64 %h, %in; sub.s64 %h, %h, %off; mov.u32 %r1, %tid0; cvt.rn.f32.u32 %f1, %r1;\n" +
                         body + "\nst.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};\nret;");
   Ran ran;
@@ -66,6 +66,17 @@ TEST(TextureStatements, ResultsMayReplaceCoordinates) {
     EXPECT_EQ(ran.out[64ul * i], i < 4 ? 10 * (i + 1) : 0);
     EXPECT_EQ(ran.out[64 * i + 3], 1u);
   }
+}
+
+TEST(TextureStatements, EveryTexelIsResident) {
+  const Ran ran = run_body(
+      "setp.ne.u32 %p, 0, 0; setp.lt.u32 %q, %r1, 20;\n"
+      "@%q tex.1d.v4.s32.s32 {%r4, %r5, %r6, %r7}|%p, [%h, {%r1}];\n"
+      "selp.u32 %r7, 5, 6, %p;",
+      shaped(1));
+  ASSERT_TRUE(ran.result.finished);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(ran.out[64 * i + 3], i < 20 ? 5u : 6u);
+  EXPECT_EQ(ran.out[0], 10u);
 }
 
 TEST(TextureStatements, GuardedLanesKeepTheirRegisters) {

@@ -146,6 +146,8 @@ void submit_wait(Device& device, Stream& stream, Event& event, bool external = f
 /// Memory that may be a pool's has been freed, or all memory has.
 void forget_piece_of_pool(const void* memory);
 void forget_pieces_of_pools();
+/// Memory of the host that a pool has: frees it. False if it is none.
+[[nodiscard]] bool free_host_piece(Device& device, void* pointer);
 /// Memory that may be managed has been freed.
 void forget_advice(const void* pointer);
 /// Memory of another process's pool. False if it is none.

@@ -512,9 +512,8 @@ TEST_F(Cudart, BatchesAndAdvice) {
   EXPECT_EQ(current, standard);
   cudaMemLocation another{1, 1}, host{2, 0};
   EXPECT_EQ(cudaMemGetMemPool(&current, &another, kPinned), error(Code::kInvalidDevice));
-  EXPECT_EQ(cudaMemSetMemPool(&host, kPinned, own), error(Code::kNotSupported));
-  EXPECT_EQ(cudaMemGetMemPool(&current, &location, 3), error(Code::kNotSupported))
-      << "a type for managed memory";
+  EXPECT_EQ(cudaMemSetMemPool(&host, kPinned, own), error(Code::kInvalidValue)) << "a pool of the device";
+  EXPECT_EQ(cudaMemGetMemPool(&current, &location, 3), error(Code::kInvalidValue)) << "no type of memory";
   EXPECT_EQ(cudaMemGetMemPool(nullptr, &location, kPinned), error(Code::kInvalidValue));
   ASSERT_EQ(cudaMemPoolDestroy(own), 0);
   ASSERT_EQ(cudaMemGetMemPool(&current, &location, kPinned), 0);

@@ -167,13 +167,14 @@ cudaError_t load_image_file(Module** module, const char* file, const JitOptions&
 }
 
 void unload(Device& device, Module* module) {
-  Module& m = loaded_module(module);
-  modules().erase(&m);
-  device.remove_module(m);
+  require(modules().erase(module) != 0, Code::kInvalidResourceHandle);
+  device.remove_module(*module);
 }
 
 Module& loaded_module(Module* handle) {
-  require(modules().contains(handle), Code::kInvalidResourceHandle);
+  const Device* const device = existing_device();
+  require(modules().contains(handle) || (device != nullptr && device->is_module(handle)),
+          Code::kInvalidResourceHandle);
   return *handle;
 }
 

@@ -32,7 +32,8 @@ void write_logs(const JitOptions& options, const std::string& errors);
                                      const JitOptions& options = {}, bool lazy = false);
 [[nodiscard]] cudaError_t load_image_file(Module** module, const char* file, const JitOptions& options = {});
 void unload(Device& device, Module* module);
-/// Throws Failure (kInvalidResourceHandle) for what is no handle.
+/// Also of the program's own code, which only the process's end unloads. Throws Failure
+/// (kInvalidResourceHandle) for what is no handle.
 [[nodiscard]] Module& loaded_module(Module* handle);
 /// Throw Failure (kSymbolNotFound) where the module has none of that name.
 [[nodiscard]] Kernel& kernel_in(Device& device, Module& module, const char* name);

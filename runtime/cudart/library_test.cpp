@@ -25,6 +25,7 @@ cudaError_t cudaLibraryGetUnifiedFunction(void**, void*, const char*);
 cudaError_t cudaKernelSetAttributeForDevice(void*, int, int, int);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
 cudaError_t cudaFuncGetName(const char**, const void*);
+cudaError_t cudaGetFuncBySymbol(void**, const void*);
 }
 
 namespace gpusim::runtime::test_program {
@@ -147,6 +148,31 @@ TEST_F(Cudart, ALibraryInAFileMayBeCutOff) {
   std::filesystem::remove(file);
   EXPECT_EQ(cudaLibraryLoadFromFile(&library, file.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             error(Code::kFileNotFound));
+}
+
+TEST_F(Cudart, TheProgramsOwnCodeIsAModuleThatIsNotUnloaded) {
+  const auto entry = [](const char* name) {
+    void* function = nullptr;
+    int status = 0;
+    EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &function, 13000, 0, &status), 0);
+    return function;
+  };
+  void *kernel = nullptr, *module = nullptr;
+  ASSERT_EQ(cudaGetFuncBySymbol(&kernel, &count_stub), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(void**, void*)>(entry("cuFuncGetModule"))(&module, kernel), 0);
+  unsigned count = 0;
+  ASSERT_EQ(reinterpret_cast<int (*)(unsigned*, void*)>(entry("cuModuleGetFunctionCount"))(&count, module),
+            0);
+  EXPECT_EQ(count, 6u);
+  void* again = nullptr;
+  ASSERT_EQ(reinterpret_cast<int (*)(void**, void*, const char*)>(entry("cuModuleGetFunction"))(
+                &again, module, "count"),
+            0);
+  EXPECT_EQ(again, kernel);
+  EXPECT_EQ(reinterpret_cast<int (*)(void*)>(entry("cuModuleUnload"))(module),
+            error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 0);
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
 }
 
 }  // namespace

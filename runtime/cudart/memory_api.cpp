@@ -112,6 +112,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
     if (pointer == nullptr) return;
     if (free_memory_of_graphs(device, pointer) || free_imported(device, pointer)) return;
     device.synchronize();
+    if (free_host_piece(device, pointer)) return;
     require(device.release(pointer));
     forget_piece_of_pool(pointer);
     forget_advice(pointer);

@@ -14,10 +14,16 @@ namespace gpusim::runtime::cudart {
 namespace {
 
 constexpr int kPosixFile = 1;  // of cudaMemAllocationHandleType
-// cudaMemLocationType and cudaMemAccessFlags
-constexpr int kPoolLocation = 1, kPoolNoAccess = 0, kPoolAccess = 3;
+// cudaMemLocationType, cudaMemAllocationType and cudaMemAccessFlags
+constexpr int kNoLocation = 0, kPoolLocation = 1, kHostLocation = 2, kHostNode = 3, kHostNodeOfThread = 4;
+constexpr int kPinnedType = 1, kManagedType = 2;
+constexpr int kPoolNoAccess = 0, kPoolAccess = 3;
+
+/// What a pool has: memory of the device, of the host, or of both. The host's is one node of memory.
+enum class PoolMemory : uint8_t { kDevice, kHost, kManaged };
 
 struct Pool {
+  PoolMemory memory = PoolMemory::kDevice;
   uint64_t most = 0;  ///< bytes that it may have; 0: no limit of its own
   uint64_t release_threshold = 0;
   int reuse[3] = {1, 1, 1};  ///< attributes that change nothing
@@ -29,8 +35,11 @@ struct Pool {
 };
 struct Pools {
   Pool standard;  ///< the default pool of the device
+  Pool standard_host{.memory = PoolMemory::kHost}, standard_managed{.memory = PoolMemory::kManaged};
   Pool* current = &standard;
-  std::set<Pool*> all{&standard};
+  Pool* current_host = &standard_host;
+  Pool* current_managed = &standard_managed;
+  std::set<Pool*> all{&standard, &standard_host, &standard_managed};
   struct Piece {
     Pool* pool;
     uint64_t bytes;
@@ -39,12 +48,24 @@ struct Pools {
 
   std::byte* allocate(Device& device, Pool& pool, uint64_t bytes) {
     require(pool.most == 0 || bytes <= pool.most - pool.used, Code::kMemoryAllocation);
-    std::byte* const memory = device.allocate(bytes);
+    std::byte* const memory = pool.memory == PoolMemory::kHost      ? device.allocate_host(bytes)
+                              : pool.memory == PoolMemory::kManaged ? device.allocate_managed(bytes)
+                                                                    : device.allocate(bytes);
     pieces[memory] = {&pool, bytes};
     pool.used += bytes;
     pool.used_high = std::max(pool.used_high, pool.used);
     pool.reserved_high = std::max(pool.reserved_high, pool.used);
     return memory;
+  }
+  Pool& standard_of(PoolMemory memory) {
+    return memory == PoolMemory::kHost      ? standard_host
+           : memory == PoolMemory::kManaged ? standard_managed
+                                            : standard;
+  }
+  Pool*& current_of(PoolMemory memory) {
+    return memory == PoolMemory::kHost      ? current_host
+           : memory == PoolMemory::kManaged ? current_managed
+                                            : current;
   }
 };
 Pools& pools() {
@@ -55,6 +76,22 @@ Pool& pool_of(cudaMemPool_t handle) {
   auto* const pool = reinterpret_cast<Pool*>(handle);
   require(pools().all.contains(pool));
   return *pool;
+}
+
+/// Of a place and a type of memory, as programs name them.
+PoolMemory memory_of(const cudaMemLocation& location, int type) {
+  if (type == kManagedType) {
+    require(location.type >= kNoLocation && location.type <= kHostNode);
+    require(location.type != kPoolLocation || location.id == 0, Code::kInvalidDevice);
+    return PoolMemory::kManaged;
+  }
+  require(type == kPinnedType && location.type >= kPoolLocation && location.type <= kHostNodeOfThread);
+  if (location.type == kPoolLocation) {
+    require(location.id == 0, Code::kInvalidDevice);
+    return PoolMemory::kDevice;
+  }
+  require(location.type != kHostNode || location.id == 0);
+  return PoolMemory::kHost;
 }
 
 std::set<const void*>& imported_memory() {
@@ -82,6 +119,14 @@ void forget_piece_of_pool(const void* memory) {
 void forget_pieces_of_pools() {
   pools().pieces.clear();
   for (Pool* pool : pools().all) pool->used = 0;
+}
+
+bool free_host_piece(Device& device, void* pointer) {
+  const auto at = pools().pieces.find(pointer);
+  if (at == pools().pieces.end() || at->second.pool->memory != PoolMemory::kHost) return false;
+  require(device.release_host(pointer));
+  forget_piece_of_pool(pointer);
+  return true;
 }
 
 bool free_imported(Device& device, void* pointer) {
@@ -115,7 +160,7 @@ cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
     submit_function(
         device,
         [&device, pointer] {
-          if (device.release(pointer)) forget_piece_of_pool(pointer);
+          if (!free_host_piece(device, pointer) && device.release(pointer)) forget_piece_of_pool(pointer);
         },
         s);
   });
@@ -149,33 +194,24 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int n
   });
 }
 #if GPUSIM_CUDART >= 13
-namespace {
-/// There are pools of the device's own memory.
-void require_device_memory(const cudaMemLocation* location, int type) {
-  constexpr int kPinned = 1, kDeviceMemory = 1;
-  require(location != nullptr);
-  require(location->type == kDeviceMemory && type == kPinned, Code::kNotSupported);
-  require(location->id == 0, Code::kInvalidDevice);
-}
-}  // namespace
 GPUSIM_EXPORT cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location, int type) {
   return call([&](Device&) {
-    require(pool != nullptr);
-    require_device_memory(location, type);
-    *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard);
+    require(pool != nullptr && location != nullptr);
+    *pool = reinterpret_cast<cudaMemPool_t>(&pools().standard_of(memory_of(*location, type)));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, int type) {
   return call([&](Device&) {
-    require(pool != nullptr);
-    require_device_memory(location, type);
-    *pool = reinterpret_cast<cudaMemPool_t>(pools().current);
+    require(pool != nullptr && location != nullptr);
+    *pool = reinterpret_cast<cudaMemPool_t>(pools().current_of(memory_of(*location, type)));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMemSetMemPool(cudaMemLocation* location, int type, cudaMemPool_t pool) {
   return call([&](Device&) {
-    require_device_memory(location, type);
-    pools().current = &pool_of(pool);
+    require(location != nullptr);
+    const PoolMemory memory = memory_of(*location, type);
+    require(pool_of(pool).memory == memory);
+    pools().current_of(memory) = &pool_of(pool);
   });
 }
 #endif
@@ -189,6 +225,7 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) 
 GPUSIM_EXPORT cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) {
   return call([&](Device&) {
     require(number == 0, Code::kInvalidDevice);
+    require(pool_of(pool).memory == PoolMemory::kDevice);
     pools().current = &pool_of(pool);
   });
 }
@@ -197,10 +234,10 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
     require(pool != nullptr && properties != nullptr);
     if (properties->handleTypes != 0 && properties->handleTypes != kPosixFile)
       throw Failure(Code::kNotSupported, "memory pools are shared by file descriptors only");
-    constexpr int kPinned = 1;
-    require(properties->allocType == kPinned && properties->location.type == kPoolLocation &&
-            properties->location.id == 0);
-    auto* const made = new Pool;
+    const PoolMemory memory = memory_of(properties->location, properties->allocType);
+    if (properties->handleTypes != 0 && memory != PoolMemory::kDevice)
+      throw Failure(Code::kNotSupported, "memory pools of the host are not shared with other processes");
+    auto* const made = new Pool{.memory = memory};
     made->handle_types = properties->handleTypes;
     made->most = properties->maxSize;
     pools().all.insert(made);
@@ -210,9 +247,9 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
 GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   return call([&](Device&) {
     Pool& p = pool_of(pool);
-    require(&p != &pools().standard);
+    require(&p != &pools().standard_of(p.memory));
     pools().all.erase(&p);
-    if (pools().current == &p) pools().current = &pools().standard;
+    if (pools().current_of(p.memory) == &p) pools().current_of(p.memory) = &pools().standard_of(p.memory);
     std::erase_if(pools().pieces, [&p](const auto& piece) { return piece.second.pool == &p; });
     if (p.file >= 0) close(p.file);
     delete &p;
@@ -224,11 +261,13 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
 GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access,
                                                size_t count) {
   return call([&](Device&) {
-    (void)pool_of(pool);
+    const Pool& p = pool_of(pool);
     require(access != nullptr || count == 0);
-    // The device that has the memory reads and writes it, whoever says what.
+    // Who has the memory reads and writes it, whoever says what.
     for (size_t i = 0; i < count; ++i) {
-      require(access[i].location.type == kPoolLocation);
+      require(access[i].location.type == kPoolLocation ||
+              (p.memory != PoolMemory::kDevice && access[i].location.type >= kHostLocation &&
+               access[i].location.type <= kHostNode));
       require(access[i].location.id == 0 && access[i].flags != kPoolNoAccess, Code::kInvalidDevice);
       require(access[i].flags == kPoolAccess, Code::kNotSupported);
     }
@@ -236,8 +275,11 @@ GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMem
 }
 GPUSIM_EXPORT cudaError_t cudaMemPoolGetAccess(int* access, cudaMemPool_t pool, cudaMemLocation* location) {
   return call([&](Device&) {
-    (void)pool_of(pool);
-    require(access != nullptr && location != nullptr && location->type == kPoolLocation && location->id == 0);
+    const Pool& p = pool_of(pool);
+    require(access != nullptr && location != nullptr && location->id == 0);
+    require(
+        location->type == kPoolLocation ||
+        (p.memory != PoolMemory::kDevice && location->type >= kHostLocation && location->type <= kHostNode));
     *access = kPoolAccess;
   });
 }

@@ -219,6 +219,8 @@ int attribute(const Facts& f, int which) {
       return -1;
     case 119:  // of memory pools: file descriptors
     case 125:  // events of other processes
+    case 142:  // pools of a node of the host's memory
+    case 144:  // pools of the host's memory
       return 1;
     case 120:  // thread block clusters
       return m.clusters.gpcs != 0;

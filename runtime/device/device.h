@@ -241,6 +241,7 @@ class Device {
   // Programs
   Module& add_module(std::vector<Module::Text> texts);
   void remove_module(Module& module);
+  [[nodiscard]] bool is_module(const Module* module) const;
   Kernel& kernel(Module& module, const std::string& name);
   /// The one with that address; null if there is none.
   [[nodiscard]] Kernel* kernel_at(const void* address) const;

@@ -123,6 +123,7 @@ void finish_at_exit(const Device& of) {
   std::atexit([] {
     Device* const mine = existing_device();
     if (mine == nullptr) return;
+    const std::lock_guard lock(mine->mutex());  // threads that nobody has joined go on until the very end
     mine->finish();
     if (mine->findings() != 0) tell(kToldFindings);
     if (mine->in_vain()) tell(kToldInVain);
@@ -132,7 +133,10 @@ void finish_at_exit(const Device& of) {
 void flush_at_exit(const Device& of) {
   if (&of != existing_device()) return;
   std::atexit([] {
-    if (Device* const mine = existing_device(); mine != nullptr) mine->do_what_is_left();
+    Device* const mine = existing_device();
+    if (mine == nullptr) return;
+    const std::lock_guard lock(mine->mutex());
+    mine->do_what_is_left();
   });
 }
 

@@ -302,6 +302,10 @@ void Device::remove_module(Module& module) {
   modules_.remove_if([&module](const Module& m) { return &m == &module; });
 }
 
+bool Device::is_module(const Module* module) const {
+  return std::ranges::any_of(modules_, [module](const Module& m) { return &m == module; });
+}
+
 Kernel* Device::kernel_at(const void* address) const {
   const auto at =
       std::ranges::find_if(kernels_, [address](const auto& entry) { return entry.second.get() == address; });

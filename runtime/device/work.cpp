@@ -310,8 +310,13 @@ comp::PreparedLaunch Device::prepared(const core::LaunchSpec& spec, uint64_t num
                                       const comp::KernelImages::LoweredKernel& kernel,
                                       std::vector<std::byte> parameters, bool timed) const {
   try {
-    return comp::prepare_launch(machine(), spec, static_cast<uint32_t>(number), kernel, std::move(parameters),
-                                timed, options_.sms);
+    comp::PreparedLaunch made = comp::prepare_launch(machine(), spec, static_cast<uint32_t>(number), kernel,
+                                                     std::move(parameters), timed, options_.sms);
+    // Where hardware ends a block's shared memory is not published. It takes whole units of up to 256 bytes,
+    // and public programs that run on GPUs go up to 96 bytes behind the end of theirs (FPcompress).
+    constexpr uint32_t kReach = 1024;
+    if (checker_ == nullptr) made.run->shared_bytes = (made.run->shared_bytes + kReach - 1) / kReach * kReach;
+    return made;
   } catch (const core::InputError& error) {
     throw Failure(Code::kLaunchOutOfResources, error.what());
   }

@@ -1,6 +1,7 @@
 // Preloaded into programs that compile at run time: machine code that they ask NVRTC for is the PTX that it
 // was made of, for that is what the simulated GPU runs, and what takes the one (cuModuleLoadData) takes the
-// other. Programs that look the functions up by name (dlsym), as Python's do, find those that are here.
+// other. Programs that look the functions up by name (dlsym), as Python's do, find those that are here. Those
+// that load another CUDA runtime or driver library by its path (dlopen), as Python's packages do, get ours.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -20,6 +21,36 @@ LookUp look_up() {
     if (function == nullptr) function = reinterpret_cast<LookUp>(dlvsym(RTLD_NEXT, "dlsym", version));
   found.store(function, std::memory_order_relaxed);
   return function;
+}
+
+using Load = void* (*)(const char*, int);
+
+/// The C library's dlopen.
+Load load() {
+  static std::atomic<Load> found{nullptr};
+  Load function = found.load(std::memory_order_relaxed);
+  if (function == nullptr) function = reinterpret_cast<Load>(look_up()(RTLD_NEXT, "dlopen"));
+  found.store(function, std::memory_order_relaxed);
+  return function;
+}
+
+/// The name of ours that a library with this path has in ours' place, which LD_LIBRARY_PATH finds; null for
+/// others, and for names without a path.
+const char* own_library(const char* file) {
+  const char* const slash = file == nullptr ? nullptr : std::strrchr(file, '/');
+  if (slash == nullptr) return nullptr;
+  struct Library {
+    const char *begin, *own;
+  };
+  for (const Library& l : {Library{"libcudart.so.13", "libcudart.so.13"},
+                           {"libcudart.so.12", "libcudart.so.12"},
+                           {"libcudart.so.11", "libcudart.so.11.0"},
+                           {"libcuda.so", "libcuda.so.1"}}) {
+    const size_t length = std::strlen(l.begin);
+    const bool begins = std::strncmp(slash + 1, l.begin, length) == 0;
+    if (begins && (slash[1 + length] == '\0' || slash[1 + length] == '.')) return l.own;
+  }
+  return std::strcmp(slash + 1, "libcudart.so") == 0 ? "libcudart.so" : nullptr;
 }
 
 constexpr int kInternalError = 11;  // NVRTC_ERROR_INTERNAL_ERROR
@@ -77,5 +108,11 @@ void* dlsym(void* handle, const char* name) {
   const LookUp real = look_up();
   if (own != nullptr && real(handle, name) != nullptr) return own;
   return real(handle, name);
+}
+
+/// As dlsym(): the folders in which a name without a path is searched depend on who asks.
+void* dlopen(const char* file, int mode) {
+  const char* const own = own_library(file);
+  return load()(own == nullptr ? file : own, mode);
 }
 }

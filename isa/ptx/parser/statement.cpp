@@ -286,6 +286,7 @@ Operand ModuleParser::parse_vector(Opcode op, int depth) {
   } while (accept(","));
   expect("}", "at the end of the vector");
   --brace_depth_;
+  if (op == Opcode::kTex && depth == 0 && accept("|")) o.reg2 = parse_register("a register after '|'");
   return o;
 }
 

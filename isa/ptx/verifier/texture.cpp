@@ -79,6 +79,12 @@ void FunctionVerifier::check_tex(const Instruction& i) {
   if (m.type2 != Type::kS32 && m.type2 != Type::kF32)
     return error(fmt::format("'{}': coordinates are .s32 or .f32, not .{}", name(), type_name(m.type2)));
   check_memory_value(i, i.operands[0], true);
+  if (const RegisterId second = i.operands[0].reg2; second != kNoRegister) {
+    const Register& resident = function_.registers[second];
+    if (resident.type != Type::kPred)
+      error(i.operands[0].loc, fmt::format("'{}' behind '|' is a .{} register, not a predicate",
+                                           resident.name, type_name(resident.type)));
+  }
   const Operand& source = i.operands[1];
   check_texture_name(source);
   if (source.kind != Kind::kAddress) return;
