@@ -100,9 +100,19 @@ void TimeSeries::sample_if_due(const PowerModel& power, uint64_t now) {
 void TimeSeries::finish(const PowerModel& power, uint64_t now) {
   if (tables_.all == nullptr) return;
   sample_if_due(power, now);
-  if (now + interval_ > next_) take(power, now);
+  if (now + interval_ > next_) {
+    take(power, now);
+  } else if (last_ || !kept_.empty()) {
+    // The last row ended with the kernel, before slots without a warp were booked.
+    Counts rest = totals(power, time_fs_);
+    rest -= before_;
+    Interval& last = kept_.empty() ? *last_ : kept_.back();
+    last.counts += rest;
+  }
   for (const Interval& interval : kept_) append(interval);
   kept_.clear();
+  if (last_) write(*last_);
+  last_.reset();
   tables_ = {};
 }
 
@@ -140,6 +150,11 @@ void TimeSeries::take_sms(uint64_t cycle) {
 }
 
 void TimeSeries::append(const Interval& interval) {
+  if (last_) write(*last_);
+  last_ = interval;
+}
+
+void TimeSeries::write(const Interval& interval) {
   const Counts& c = interval.counts;
   const double seconds = static_cast<double>(interval.length) * 1e-15;
   tables_.all->append({.cycle = interval.end,

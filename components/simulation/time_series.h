@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "components/power/power_model.h"
@@ -111,7 +112,9 @@ class TimeSeries {
   /// The interval from the last one to core cycle `end`.
   void take(const PowerModel& power, uint64_t end);
   void take_sms(uint64_t cycle);
+  /// Writes the interval before, and keeps this one until the next or the kernel's end.
   void append(const Interval& interval);
+  void write(const Interval& interval);
   /// The intervals that are kept back become half as many of twice the length.
   void halve();
 
@@ -123,7 +126,8 @@ class TimeSeries {
   Counts before_;               ///< totals at the end of the last interval
   core::Femtoseconds time_fs_;  ///< its end
   std::vector<Interval> kept_;  ///< while the interval grows
-  std::vector<SmCounts> sms_;   ///< at the end of the last interval
+  std::optional<Interval> last_;
+  std::vector<SmCounts> sms_;  ///< at the end of the last interval
 };
 
 }  // namespace gpusim::comp
