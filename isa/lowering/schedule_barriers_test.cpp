@@ -11,7 +11,8 @@ using namespace test;  // NOLINT: helpers of this folder
 
 TEST(Schedule, OnlyWhatSeesWritesOfOtherThreadsHeedsABarrier) {
   // As ptxas 13 orders it for 7.5, 8.0 and 9.0: during the wait for what is stored to shared memory,
-  // arithmetic, shuffles and loads of what nobody writes come from behind the barrier.
+  // arithmetic and loads of what nobody writes come from behind the barrier. There shuffles do, too; here
+  // they stay, because --check race takes them for an order of the lanes' accesses.
   const auto text = [](std::string_view barrier) {
     return thread_kernel(".reg .b32 %r<20>; .shared .align 4 .b8 s[512];", fmt::format(R"(
     mov.u32 %r1, s;
@@ -44,7 +45,7 @@ TEST(Schedule, OnlyWhatSeesWritesOfOtherThreadsHeedsABarrier) {
     EXPECT_LT(wall, position(image, "ld.global.u32 %r3, [%in+8]"));
     EXPECT_LT(position(image, "ld.global.nc.u32 %r4, [%in+16]"), store);
     EXPECT_LT(position(image, "mad.lo.u32 %r5, %tid0, %tid0, 77"), store);
-    EXPECT_LT(position(image, "shfl.sync.bfly.b32 %r6, %tid0, 3, 31, -1"), store);
+    EXPECT_LT(wall, position(image, "shfl.sync.bfly.b32 %r6, %tid0, 3, 31, -1"));
   }
   // Of the compilers for older machines nothing is known.
   const KernelImage old = scheduled(text("bar.sync 0;"), 35);

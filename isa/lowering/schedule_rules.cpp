@@ -120,7 +120,7 @@ bool heeds_barriers(const Op& op, const Op* access) {
     return access->kind != OpKind::kLoad || access->memory.is_volatile ||
            !(access->memory.space == Space::kParam || access->memory.space == Space::kConst ||
              access->memory.read_only);
-  return op.kind == OpKind::kSync && op.op_class != OpClass::kWarp;
+  return op.kind == OpKind::kSync && !op.only_gathers;
 }
 
 bool is_ordered(const Op& op) {

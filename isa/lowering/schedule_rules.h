@@ -27,8 +27,9 @@ inline constexpr uint32_t kGlobalLatency = 200;
 [[nodiscard]] bool is_wall(const Op& op, int capability);
 
 /// ptxas 13 leaves these before or behind a barrier, for 7.5, 8.0 and 9.0: what may see the writes of other
-/// threads. Arithmetic, shuffles and votes, and loads of what no thread writes pass it either way.
-/// `access`: the memory operation that `op` is or has; nullptr if none.
+/// threads. Arithmetic and loads of what no thread writes pass it either way. So do shuffles and votes there,
+/// but here they stay: --check race takes them for an order of the lanes' accesses. `access`: the memory
+/// operation that `op` is or has; nullptr if none.
 [[nodiscard]] bool heeds_barriers(const Op& op, const Op* access);
 
 /// No access passes these.
