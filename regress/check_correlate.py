@@ -212,7 +212,7 @@ TABLE_LIMITS = {
     ("v100_nvdvfs", "judge"): 12.8,
 }
 # The same of the board's power.
-POWER_LIMITS = {("v100_accelwattch", "fit"): 9.7, ("v100_accelwattch", "judge"): 11.4, ("v100_nvdvfs", "fit"): 6.0, ("v100_nvdvfs", "judge"): 18.5}
+POWER_LIMITS = {("v100_accelwattch", "fit"): 9.9, ("v100_accelwattch", "judge"): 11.4, ("v100_nvdvfs", "fit"): 6.0, ("v100_nvdvfs", "judge"): 18.5}
 # The same of what profilers counted, where it is 10,000 at least.
 COUNTER_LIMITS = {"dram_read_sectors": 0.1, "dram_write_sectors": 6, "l1_read_misses": 2.1, "l2_read_hits": 30, "l2_read_misses": 0.1,
                   "l2_write_hits": 10, "shared_accesses": 12}
