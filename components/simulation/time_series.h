@@ -126,6 +126,7 @@ class TimeSeries {
   Counts before_;               ///< totals at the end of the last interval
   core::Femtoseconds time_fs_;  ///< its end
   std::vector<Interval> kept_;  ///< while the interval grows
+  /// Behind kept_: not written before the next one, because the kernel's end may add to it.
   std::optional<Interval> last_;
   std::vector<SmCounts> sms_;  ///< at the end of the last interval
 };

@@ -56,8 +56,9 @@ struct Op {
   uint8_t issue_slots = 1;  ///< instructions that a scheduler issues for it. machine_count.h
   bool guard_negated = false;
   bool whole_warp = false;
-  bool only_gathers =
-      false;  ///< kSync without exec, for a whole warp's operation: unlike bar.warp.sync, orders no access
+  /// Of a kSync without exec: it is for a whole warp's operation and, unlike bar.warp.sync, orders no
+  /// accesses.
+  bool only_gathers = false;
   /// Of a guarded op. Its count of PTX instructions holds in the lanes of the guard; nobody wants what other
   /// lanes had in its results. predicate_branches.cpp
   bool counts_guarded = false, writes_all = false;

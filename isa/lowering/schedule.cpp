@@ -296,6 +296,7 @@ class BlockScheduler {
     nodes_.assign(ops.size(), Node{});
     barriers_ = 0;
     std::vector<uint32_t> accesses, heeding;  // the latter since the last barrier
+    std::vector<uint32_t> unparted;           // accesses that no barrier parts from those behind the last one
     uint32_t last_sync = kNone, last_ordered = kNone, last_barrier = kNone, last_gather = kNone;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       const Op& op = ops[i];
@@ -307,15 +308,17 @@ class BlockScheduler {
         for (const uint32_t r : readers_[v]) edge(r, i);
       });
       if (const Op* access = access_of(op)) {
-        for (const uint32_t a : accesses) {
+        const std::vector<uint32_t>& earlier = heeds_barriers(op, access) ? unparted : accesses;
+        for (const uint32_t a : earlier) {
           const Op& before = *access_of(ops[a]);
           const bool reads_only = before.kind == OpKind::kLoad && access->kind == OpKind::kLoad;
           if (!reads_only && may_overlap(before, *access, same_base(before, *access, base_written_[a])))
             edge(a, i);
         }
         accesses.push_back(i);
+        unparted.push_back(i);
         if (is_ordered(*access)) {
-          for (const uint32_t a : accesses) edge(a, i);
+          for (const uint32_t a : unparted) edge(a, i);
           last_ordered = i;
         } else if (last_ordered != kNone) {
           edge(last_ordered, i);
@@ -327,6 +330,7 @@ class BlockScheduler {
         for (const uint32_t h : heeding) edge(h, i);
         if (last_barrier != kNone) edge(last_barrier, i);
         heeding.clear();
+        std::erase_if(unparted, [&](uint32_t a) { return heeds_barriers(ops[a], access_of(ops[a])); });
         last_barrier = i;
       } else if (heeds_barriers(op, access_of(op))) {
         if (last_barrier != kNone) edge(last_barrier, i);

@@ -73,8 +73,8 @@ TEST(Schedule, WhatIsNeededLateTakesNoRegisterBeforeABarrier) {
 }
 
 TEST(Schedule, LoadsOfMatricesPassProducts) {
-  // ptxas 13 loads the operands of several steps first: a product of 16 x 16 tiles from global memory takes
-  // 64 registers for 7.5, of which four steps need 32 for what they load.
+  // ptxas 13 loads the operands of several steps first: a product of 16 x 16 tiles from global memory that it
+  // unrolls takes 64 registers for 7.5.
   const auto fragment = [](std::string_view name, int step) {
     std::string list;
     for (int i = 0; i < 8; ++i) list += fmt::format("{}%{}{}", i == 0 ? "{" : ",", name, 8 * step + i);

@@ -154,8 +154,8 @@ std::span<const KeySpec> sm_keys() {
        "false: what follows overlaps them, and all operands take as long",
        AT(scheduler.special_operands)},
       {"scheduler", "barrier_awaits_stores", K::kBoolean, "", "false", 0, 0, "",
-       "a barrier opens when the stores to shared memory of the block's warps are done, which takes "
-       "latency.store_shared; false: when the last warp has arrived",
+       "a barrier opens when stores and atomics to shared memory of the block's warps are done, which takes "
+       "latency.store_shared or atom_shared; false: when the last warp has arrived",
        AT(scheduler.barrier_awaits_stores)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
        "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
