@@ -62,6 +62,36 @@ bool adds(const Op& op, Var product) {
          product != kNoVar && (op.src[0].var == product || op.src[1].var == product);
 }
 
+/// A sum of 64 bits that its product of words became part of (fuse.cpp).
+bool is_wide_product_and_sum(const Op& op) {
+  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kMad && op.joined != 0;
+}
+
+/// The branches that operations under a predicate were behind, one for each piece of code.
+class BranchesBefore {
+ public:
+  /// 1 if `op`, which comes next, is the first behind one.
+  uint32_t count(const Op& op) {
+    uint32_t more = 0;
+    if (op.counts_guarded && op.kind != OpKind::kBranch) {
+      more = op.guard == guard_ && op.guard_negated == negated_ ? 0 : 1;
+      guard_ = op.guard;
+      negated_ = op.guard_negated;
+    }
+    for_each_def(op, [&](Var v) { guard_ = v == guard_ ? kNoVar : guard_; });
+    return more;
+  }
+
+ private:
+  Var guard_ = kNoVar;
+  bool negated_ = false;
+};
+
+bool is_word_product(const Op& op) {
+  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kMul && is_integer(op.type) &&
+         type_bytes(op.type) == 4 && (static_cast<uint32_t>(op.key) & kVarHi) == 0;
+}
+
 Space space_of(const Op& op) { return op.memory.space == Space::kGeneric ? Space::kGlobal : op.memory.space; }
 bool is_load(const Op& op, Space space) { return op.kind == OpKind::kLoad && space_of(op) == space; }
 
@@ -104,6 +134,14 @@ LoopFinder::LoopFinder(const Program& program, const std::vector<Block>& blocks,
   for (uint32_t b = 0; b < old_.size(); ++b) {
     if (backward[b] != 1) latch_[b] = kNone;
   }
+  std::vector<uint32_t> writers(program.vars.size(), 0);
+  parameter_.assign(program.vars.size(), false);
+  for (const Block& block : old_) {
+    for (const Op& op : block.ops) {
+      const bool loads = op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base;
+      for_each_def(op, [&](Var v) { parameter_[v] = ++writers[v] == 1 && loads; });
+    }
+  }
 }
 
 bool LoopFinder::recognise(uint32_t header, Loop& loop) const {
@@ -136,44 +174,47 @@ bool LoopFinder::recognise(uint32_t header, Loop& loop) const {
   if (trips != 0) {
     const UnrolledCost each = cost_of_known(header, loop);
     loop.known = trips - peeled;
-    if (loop.known <= most_trips(each))
+    if (loop.known <= most_trips(each, program_.has_several_loops))
       loop.trips = trips;
     else if (!loop.has_exits && !branches(header, loop.latch))
       loop.together = iterations_together(loop.known, cost_together(each));
   }
   const bool known = loop.trips != 0 || loop.together > 1;
+  if (!known && trips != 0) return false;
   if (!known && (loop.has_exits || loop.entry != header || last.counts_guarded ||
-                 !may_be_taken_apart(header, loop) || cost(header, loop.latch) > budget(header, loop.latch)))
+                 !may_be_taken_apart(header, loop) || cost(header, loop) > budget(header, loop.latch)))
     return false;
   return (!lanes_differ(loop) && !lanes_exit) || !must_stay_in_order(header, loop.latch);
 }
 
-uint32_t LoopFinder::cost(uint32_t header, uint32_t latch) const {
+uint32_t LoopFinder::cost_of(const Op& op) const {
+  const bool at_parameter =
+      op.is_memory() && op.memory.has_base && !op.src[0].is_literal() && parameter_[op.src[0].var];
+  return operation_cost(op, at_parameter);
+}
+
+uint32_t LoopFinder::cost(uint32_t header, const Loop& loop) const {
+  std::vector<bool> written(program_.vars.size(), false);
+  for (uint32_t b = header; b <= loop.latch; ++b) {
+    for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { written[v] = true; });
+  }
+  const auto is_fixed = [&](const Value& v) { return v.is_literal() || !written[v.var]; };
   uint32_t all = 0;
   Var product = kNoVar;
-  for (uint32_t b = header; b <= latch; ++b) {
+  BranchesBefore branches;
+  for (uint32_t b = header; b <= loop.latch; ++b) {
     all += old_[b].gone;
     for (const Op& op : old_[b].ops) {
-      if (is_step(op) || is_fixed_step(op, header, latch) || adds(op, product)) continue;
-      all += operation_cost(op);
-      if (op.op_class == OpClass::kIntMulWide) product = op.dst[0];
+      all += branches.count(op);
+      if ((is_step(op) && op.dst[0] == loop.counter.var) || adds(op, product)) continue;
+      const bool adds_fixed_product =
+          is_wide_product_and_sum(op) && is_fixed(op.src[0]) && is_fixed(op.src[1]);
+      all += adds_fixed_product ? 1 : cost_of(op);
+      if (is_word_product(op)) product = op.dst[0];
     }
   }
   constexpr uint32_t kTest = 2;  // and the branch
   return all - std::min(kTest, all);
-}
-
-bool LoopFinder::is_fixed_step(const Op& op, uint32_t header, uint32_t latch) const {
-  if (op.kind != OpKind::kAlu || static_cast<Opcode>(op.opcode()) != Opcode::kAdd || op.num_src != 2 ||
-      !is_integer(op.type) || op.guard != kNoVar || op.src[0].is_literal() || op.src[0].var != op.dst[0])
-    return false;
-  if (op.src[1].is_literal()) return true;
-  bool moves = false;
-  for (uint32_t b = header; b <= latch; ++b) {
-    for (const Op& other : old_[b].ops)
-      for_each_def(other, [&](Var v) { moves = moves || v == op.src[1].var; });
-  }
-  return !moves;
 }
 
 bool LoopFinder::branches(uint32_t header, uint32_t latch) const {
@@ -222,17 +263,7 @@ bool LoopFinder::is_constant(const Value& value) const {
   if (value.is_literal())
     return value.launch_constant == kNone ||
            program_.launch_constants[value.launch_constant].source == LaunchConstant::Source::kParameter;
-  uint32_t writers = 0, loads = 0;
-  for (const Block& block : old_) {
-    for (const Op& op : block.ops) {
-      for_each_def(op, [&](Var v) {
-        if (v != value.var) return;
-        ++writers;
-        if (op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base) ++loads;
-      });
-    }
-  }
-  return writers == 1 && loads == 1;
+  return parameter_[value.var];
 }
 
 bool LoopFinder::find_entry(uint32_t header, Loop& loop) const {
@@ -463,10 +494,12 @@ UnrolledCost LoopFinder::cost_of_known(uint32_t header, const Loop& loop) const 
     }
   }
   UnrolledCost each;
+  BranchesBefore branches;
   for (uint32_t b = header; b <= latch; ++b) {
     each.gone += old_[b].gone;
     for (const Op& op : old_[b].ops) {
-      if (is_step(op)) continue;
+      each.left += branches.count(op);
+      if (is_step(op) && (op.dst[0] == loop.counter.var || number[op.dst[0]])) continue;
       bool known = op.num_src != 0 && op.guard == kNoVar;
       const int sources = op.is_memory() ? (op.memory.has_base ? 1 : 0) : op.num_src;
       for (int i = 0; i < sources; ++i)
@@ -482,10 +515,10 @@ UnrolledCost LoopFinder::cost_of_known(uint32_t header, const Loop& loop) const 
       if (known && loads) {
         each.loads += op.accesses;
       } else if (known && op.kind == OpKind::kAlu) {
-        each.gone += operation_cost(op);
+        each.gone += cost_of(op);
         for_each_def(op, [&](Var v) { number[v] = writes[v] == 1; });
       } else {
-        each.left += operation_cost(op);
+        each.left += cost_of(op);
       }
     }
   }

@@ -50,9 +50,8 @@ class LoopFinder {
 
  private:
   /// Of an iteration, in operations, without what counts and tests.
-  [[nodiscard]] uint32_t cost(uint32_t header, uint32_t latch) const;
-  /// A counter or an address that goes on by the same in each iteration, which is no number.
-  [[nodiscard]] bool is_fixed_step(const Op& op, uint32_t header, uint32_t latch) const;
+  [[nodiscard]] uint32_t cost(uint32_t header, const Loop& loop) const;
+  [[nodiscard]] uint32_t cost_of(const Op& op) const;
   /// Inside, besides the one that goes round; of those that became predicates, too.
   [[nodiscard]] bool branches(uint32_t header, uint32_t latch) const;
   [[nodiscard]] uint32_t budget(uint32_t header, uint32_t latch) const;
@@ -90,6 +89,7 @@ class LoopFinder {
   const std::vector<bool>& divergent_;
   bool again_;
   std::vector<uint32_t> latch_;                 // of the block where a loop begins
+  std::vector<bool> parameter_;                 // whether a variable is a parameter as it is
   std::vector<std::vector<uint32_t>> entries_;  // blocks that branch to each; kNone for a table of branches
 };
 

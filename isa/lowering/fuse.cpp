@@ -130,6 +130,7 @@ class Fuser {
     }
     if (type == Type::kNone || !set_form(op, form_key(Opcode::kMad, type, Type::kNone, kVarWide)))
       return false;
+    op.joined = static_cast<uint8_t>(op.joined + (is_alu(from, Opcode::kMul) ? 1 : 2));
     set_sources(op, {a, b, rest});
     return true;
   }
@@ -145,7 +146,9 @@ class Fuser {
     else
       return false;
     const Value rest = op.src[1 - i];
+    const bool shifts = is_alu(from, Opcode::kShl);
     if (!set_form(op, form_key(Opcode::kMad, op.type))) return false;
+    if (shifts) ++op.joined;
     set_sources(op, {from.src[0], b, rest});
     return true;
   }
@@ -173,6 +176,7 @@ class Fuser {
       if (!set_form(op, form_key(Opcode::kShf, bytes == 8 ? Type::kB64 : Type::kB32, Type::kNone, kVarFull)))
         return false;
       bytes == 8 ? set_sources(op, {rotated, amount}) : set_sources(op, {rotated, rotated, amount});
+      op.joined = static_cast<uint8_t>(op.joined + 2);
       return true;
     }
     return false;
@@ -270,7 +274,10 @@ class Fuser {
     const Value none{kNoVar, bytes == 8, 0};
     set_sources(op, {f->of[0], f->inputs > 1 ? f->of[1] : none, f->inputs > 2 ? f->of[2] : none});
     op.imm = f->table;
-    for (const Op* from : joined_ops) for_each_use(*from, [&](Var v) { --readers_[v]; });  // it goes
+    for (const Op* from : joined_ops) {  // it goes
+      op.joined = static_cast<uint8_t>(op.joined + from->joined + 1);
+      for_each_use(*from, [&](Var v) { --readers_[v]; });
+    }
   }
 
   static constexpr uint64_t kTestKey =
@@ -295,6 +302,7 @@ class Fuser {
     if (compared != 0 && !with_bit) return;
     const uint64_t combined = op.imm;
     if (!set_form(op, kTestKey)) return;
+    op.joined = static_cast<uint8_t>(op.joined + from->joined + 1);
     set_sources(op, {from->src[0], mask});
     op.imm = combined | (equal != with_bit ? kTestNegated : 0);
   }
@@ -358,6 +366,7 @@ class Fuser {
       joined.guard_negated = op.guard_negated;
       joined.ptx_index = op.ptx_index;
       joined.ptx_count = op.ptx_count;
+      joined.joined = static_cast<uint8_t>(compare->joined + op.joined + 1);
       for_each_use(joined, [&](Var v) { ++readers_[v]; });
       for_each_use(op, [&](Var v) { --readers_[v]; });
       op = joined;

@@ -72,6 +72,8 @@ struct Op {
   uint64_t imm = 0;
   MemoryOperand memory;
   uint8_t accesses = 1;  ///< of the program that are this one. merge_accesses.cpp
+  uint8_t joined =
+      0;  ///< operations of the program that became part of it: ptxas counts them before it unrolls
   bool outgoing =
       false;  ///< memory operation on the frame of the function to be called, behind the own frame
   uint32_t target = kNone;  ///< kBranch: block; kBranchTable: index into Program::tables; kCall: number of
@@ -135,6 +137,7 @@ struct Program {
   int machine_capability = 0;          ///< compute capability * 10
   bool special_operands = false;       ///< allocate() marks the operations that have a subroutine for them
   bool reconverge_operations = false;  ///< allocate() puts them where lanes meet
+  bool has_several_loops = false;      ///< before any became code. unroll.cpp
   uint32_t local_bytes = 0;            ///< the frame
   uint32_t local_align = 16;
   uint32_t outgoing_bytes = 0;  ///< most arguments and results of a call through the stack
@@ -194,7 +197,9 @@ bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
 /// loops around those that became code just now
 bool unroll_loops(Program& program, const Flow& flow, SimdLevel level, bool again);
 void join_steps(Program& program, const Flow& flow);  // join_steps.cpp
-void split_local_ranges(Program& program);            // split_ranges.cpp
+/// True if something changed: the flow is built again. fold_conditions.cpp: 7.0 and up
+bool fold_conditions(Program& program, const Flow& flow, SimdLevel level);
+void split_local_ranges(Program& program);  // split_ranges.cpp
 /// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
 void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);
 /// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp

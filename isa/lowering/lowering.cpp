@@ -211,11 +211,20 @@ void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLev
   lir::remove_dead_code(program);
 }
 
+/// Conditions that are numbers go, with the code that never runs.
+void fold(lir::Program& program, lir::Flow& flow, SimdLevel simd) {
+  while (lir::fold_conditions(program, flow, simd)) {
+    flow = lir::build_flow(program);
+    clean(program, flow, true, simd);
+  }
+}
+
 /// Branches become predicates where the code that they jump over is short, and short loops are unrolled: how
 /// short it is is known once it is clean.
 void shape(lir::Program& program, SimdLevel simd) {
   lir::Flow flow = lir::build_flow(program);
   clean(program, flow, true, simd);
+  fold(program, flow, simd);
   if (lir::predicate_branches(program, flow, simd)) flow = lir::build_flow(program);
   lir::merge_accesses(program, simd);
   bool again = false;
@@ -224,6 +233,7 @@ void shape(lir::Program& program, SimdLevel simd) {
     flow = lir::build_flow(program);
     lir::join_steps(program, flow);
     clean(program, flow, true, simd);
+    fold(program, flow, simd);
     lir::merge_accesses(program, simd);
   }
 }

@@ -273,7 +273,7 @@ TEST(Unroll, WhatAnIterationMayCostDependsOnItsLoads) {
     std::string text;
     for (int i = 0; i < n; ++i)
       text += fmt::format("ld.{}.f32 %f{}, [{}+{}]; fma.rn.f32 %f0, %f{}, %f1, %f0; ", space, 2 + i, base,
-                          12 * i, 2 + i);
+                          12 * i + 4, 2 + i);
     return text;
   };
   // One instruction of the budget goes to the product that loop_of() adds.
@@ -281,6 +281,9 @@ TEST(Unroll, WhatAnIterationMayCostDependsOnItsLoads) {
   EXPECT_FALSE(unrolled(fma(18)));
   EXPECT_TRUE(unrolled(loads("shared", "%r5", 1) + fma(19)));
   EXPECT_FALSE(unrolled(loads("shared", "%r5", 1) + fma(20)));
+  // Without an offset, which is added to the address.
+  EXPECT_TRUE(unrolled("ld.shared.f32 %f2, [%r5]; fma.rn.f32 %f0, %f2, %f1, %f0; " + fma(20)));
+  EXPECT_FALSE(unrolled("ld.shared.f32 %f2, [%r5]; fma.rn.f32 %f0, %f2, %f1, %f0; " + fma(21)));
   EXPECT_TRUE(unrolled(loads("shared", "%r5", 8) + fma(33)));
   EXPECT_FALSE(unrolled(loads("shared", "%r5", 8) + fma(34)));
   EXPECT_TRUE(unrolled(loads("global", "%in", 1) + fma(42)));
@@ -303,7 +306,21 @@ TEST(Unroll, CostsAreThoseBeforeInstructionsAreMade) {
        {Case{"ex2.approx.f32 %f0, %f0;", 6}, Case{"ex2.approx.ftz.f32 %f0, %f0;", 1},
         Case{"rcp.approx.f32 %f0, %f0;", 7}, Case{"cvt.rn.f32.u32 %f2, %r4; add.f32 %f0, %f0, %f2;", 2},
         Case{"neg.f32 %f2, %f0; mul.f32 %f0, %f2, %f1;", 1},
-        Case{"mul.f32 %f2, %f0, %f1; add.f32 %f0, %f2, %f1;", 2}}) {
+        Case{"mul.f32 %f2, %f0, %f1; add.f32 %f0, %f2, %f1;", 2},
+        Case{"mul.lo.u32 %r3, %r4, %r5; add.u32 %r4, %r3, %r5;", 1},
+        Case{"shl.b32 %r3, %r4, 2; add.u32 %r4, %r3, %r5;", 2},
+        Case{"shl.b32 %r3, %r4, 3; shr.u32 %r6, %r4, 29; or.b32 %r4, %r3, %r6;", 3},
+        Case{"and.b32 %r3, %r4, %r5; xor.b32 %r6, %r3, %tid0; xor.b32 %r4, %r6, %r5;", 3},
+        Case{"setp.lt.u32 %p1, %r4, %r5; setp.ne.u32 %p2, %r4, %tid0; and.pred %p1, %p1, %p2; selp.b32 %r4, "
+             "%r4, "
+             "%r5, %p1;",
+             4},
+        Case{"setp.lt.u32 %p1, %r4, %r5; @%p1 bra NEXT; add.u32 %r4, %r4, %r5; xor.b32 %r4, %r4, %tid0; "
+             "NEXT: ",
+             4},
+        Case{"bfe.u32 %r4, %r4, 3, 9;", 1}, Case{"clz.b32 %r4, %r4;", 2},
+        Case{"add.cc.u32 %r4, %r4, %r5; addc.u32 %r4, %r4, %r5;", 3},
+        Case{"add.u32 %r5, %r5, 4; xor.b32 %r4, %r4, %r5;", 2}}) {
     EXPECT_TRUE(unrolled(std::string(c.what) + fma(17 - c.cost))) << c.what;
     EXPECT_FALSE(unrolled(std::string(c.what) + fma(18 - c.cost))) << c.what;
   }

@@ -274,9 +274,20 @@ class Unroller {
   uint32_t ptx_index_ = 0;
 };
 
+/// Blocks that later ones, or they themselves, branch back to.
+size_t loops_of(const Program& program) {
+  std::vector<bool> begins(program.blocks.size(), false);
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    for (const Op& op : program.blocks[b].ops)
+      if (op.kind == OpKind::kBranch && op.target <= b) begins[op.target] = true;
+  }
+  return static_cast<size_t>(std::ranges::count(begins, true));
+}
+
 }  // namespace
 
 bool unroll_loops(Program& program, const Flow& flow, SimdLevel level, bool again) {
+  if (!again) program.has_several_loops = loops_of(program) > 1;
   return Unroller(program, flow, level, again).run();
 }
 

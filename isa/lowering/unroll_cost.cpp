@@ -16,9 +16,11 @@ constexpr FullyUnrolled kFullyUnrolled[] = {
     {30, 24},  {34, 20},  {39, 16}, {42, 13}, {46, 12}, {47, 11}, {49, 10}, {55, 9},
     {57, 8},   {63, 7},   {72, 6},  {78, 5},  {97, 4},  {126, 3}, {194, 2}};
 
-/// Of an access, stores to shared memory aside; of a load of bytes or halves of a word; of an atomic
-/// operation that warps may do as one.
-constexpr uint32_t kAccess = 2, kNarrowLoad = 3, kIntegerAtomic = 11;
+/// Of an access at an address as it is; of a load of bytes or halves of a word; of an atomic operation that
+/// warps may do as one.
+constexpr uint32_t kAccess = 1, kNarrowLoad = 2, kIntegerAtomic = 10;
+/// Of a load of a place that is known, with what adds its offset.
+constexpr uint32_t kKnownLoad = 2;
 
 /// Of an operation that is no access.
 uint32_t arithmetic_cost(const Op& op) {
@@ -26,12 +28,14 @@ uint32_t arithmetic_cost(const Op& op) {
   const bool by_constant = op.num_src > 1 && op.src[1].is_literal() && op.src[1].launch_constant == kNone;
   switch (static_cast<Opcode>(op.opcode())) {
     case Opcode::kMov:
-      return op.num_src != 0 && op.type != Type::kPred && op.guard == kNoVar ? 0 : 1;
+      return op.num_src != 0 && op.type != Type::kPred && (op.guard == kNoVar || op.counts_guarded) ? 0 : 1;
     case Opcode::kNeg:
     case Opcode::kAbs:
       return is_float(op.type) ? 0 : 1;
-    case Opcode::kFma:
-    case Opcode::kMad:  // also what will be one, which is a product and a sum until later
+    case Opcode::kMad:
+      if ((static_cast<uint32_t>(op.key) & kVarWide) != 0 && op.joined == 0) return 4;
+      [[fallthrough]];
+    case Opcode::kFma:  // also what will be one, which is a product and a sum until later
       return is_half(op.type) || (static_cast<uint32_t>(op.key) & kVarSeparate) != 0 ? 2 : 1;
     case Opcode::kRsqrt:
     case Opcode::kEx2:
@@ -46,31 +50,41 @@ uint32_t arithmetic_cost(const Op& op) {
     case Opcode::kRem:
       return is_signed(op.type) ? by_constant ? 20 : 25 : by_constant ? 16 : 19;
     case Opcode::kBfe:
+      return op.src[1].is_literal() && op.src[2].is_literal() ? 1 : 2;
     case Opcode::kBfi:
+    case Opcode::kClz:
       return 2;
+    case Opcode::kAddc:
+    case Opcode::kSubc:
+      return op.pred_src[0] != kNoVar ? 2 : 1;  // with a carry before it
     default:
       return is_half(op.type) || (op.op_class == OpClass::kIntMul24 && type_bytes(op.type) == 2) ? 2 : 1;
   }
 }
 
+/// Each offset is added to its address, and an address that is a parameter is moved to a register.
+uint32_t sums_of_addresses(const Op& op, bool at_parameter) {
+  return op.accesses - (op.memory.has_base && op.memory.offset == 0 && !at_parameter ? 1 : 0);
+}
+
 }  // namespace
 
-uint32_t operation_cost(const Op& op) {
+uint32_t operation_cost(const Op& op, bool at_parameter) {
   // A branch was there for those that have a guard since it went.
   const uint32_t guard = op.guard != kNoVar && !op.counts_guarded && op.kind != OpKind::kBranch ? 1 : 0;
   switch (op.kind) {
     case OpKind::kNop:
       return 0;
     case OpKind::kAlu:
-      return arithmetic_cost(op) + guard;
+      return arithmetic_cost(op) + op.joined + guard;
     case OpKind::kLoad:
-    case OpKind::kStore:
+    case OpKind::kStore: {
       if (op.memory.space == Space::kParam) return guard;
-      if (op.kind == OpKind::kStore && op.memory.space == Space::kShared) return op.accesses + guard;
-      return (op.memory.element_bytes < 4 && op.kind == OpKind::kLoad ? kNarrowLoad : kAccess) * op.accesses +
-             guard;
+      const bool narrow = op.kind == OpKind::kLoad && op.memory.element_bytes < 4;
+      return (narrow ? kNarrowLoad : kAccess) * op.accesses + sums_of_addresses(op, at_parameter) + guard;
+    }
     case OpKind::kAtomic:
-      return (is_integer(op.type) ? kIntegerAtomic : kAccess) + guard;
+      return (is_integer(op.type) ? kIntegerAtomic : kAccess) + sums_of_addresses(op, at_parameter) + guard;
     default:
       return 1;
   }
@@ -79,9 +93,11 @@ uint32_t operation_cost(const Op& op) {
 /// Loops from which more goes than the counter's step, test and branch: at most as many iterations as make
 /// left * trips * (left / counted + kCountedToo) = kMostOperations. That is within 15 % of what ptxas 13.0
 /// does with 8 to 160 operations left and 1 to 48 more gone. A load of a place that is known counts for more
-/// than an operation, but not what makes its address.
-uint32_t most_trips(const UnrolledCost& each) {
+/// than an operation, but not what makes its address. In code with more than one loop, whatever the others
+/// are, no more operations are left than kMostOfSeveral (3,300 to 4,100 with 3 to 32 in an iteration).
+uint32_t most_trips(const UnrolledCost& each, bool several_loops) {
   constexpr double kMostOperations = 9000, kCountedToo = 0.26, kMostTried = 6000;
+  constexpr uint32_t kMostOfSeveral = 3700;
   constexpr uint32_t kLoadOfKnown = 6, kFirstLoadOfKnown = 2;
   const auto* const row = std::ranges::lower_bound(kFullyUnrolled, each.left, {}, &FullyUnrolled::cost);
   const uint32_t trips = row == std::end(kFullyUnrolled) ? 0 : row->trips;
@@ -90,11 +106,12 @@ uint32_t most_trips(const UnrolledCost& each) {
   if (gone <= UnrolledCost{}.gone || each.left == 0) return trips;
   const double left = each.left, counted = gone - 1;
   const double most = kMostOperations / (left * (left / counted + kCountedToo));
-  return std::max(trips, static_cast<uint32_t>(std::min(most, kMostTried)));
+  const auto alone = static_cast<uint32_t>(std::min(most, kMostTried));
+  return std::max(trips, several_loops ? std::min(alone, kMostOfSeveral / each.left) : alone);
 }
 
 uint32_t cost_together(const UnrolledCost& each) {
-  return each.left + each.gone - UnrolledCost{}.gone + kAccess * each.loads;
+  return each.left + each.gone - UnrolledCost{}.gone + kKnownLoad * each.loads;
 }
 
 /// ptxas takes the largest number of iterations that has, with what is left of `trips` when they are divided

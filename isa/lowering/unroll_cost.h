@@ -7,15 +7,16 @@ namespace gpusim::isa::lir {
 
 /// In operations, of which an FMA is one. ptxas decides before it has made instructions, when 64 bits are one
 /// operation, but divisions and approximations that scale their argument are several already.
-[[nodiscard]] uint32_t operation_cost(const Op& op);
+/// `at_parameter`: the address of an access is a parameter of the kernel as it is.
+[[nodiscard]] uint32_t operation_cost(const Op& op, bool at_parameter);
 
 /// What of an iteration stays when its counter is a number, and what goes: the counter, the test, the branch,
 /// and what else depends on nothing but numbers, among it loads of shared, local and parameter memory.
 struct UnrolledCost {
   uint32_t left = 0, gone = 3, loads = 0;
 };
-/// Iterations, of a number that is known, which all become code.
-[[nodiscard]] uint32_t most_trips(const UnrolledCost& each);
+/// Iterations, of a number that is known, which all become code; `several_loops`: the kernel has others.
+[[nodiscard]] uint32_t most_trips(const UnrolledCost& each, bool several_loops);
 
 /// Of an iteration whose counter is no number: what would go is there, too.
 [[nodiscard]] uint32_t cost_together(const UnrolledCost& each);

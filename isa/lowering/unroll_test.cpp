@@ -73,6 +73,45 @@ TEST(Unroll, ManyKnownIterationsBecomeALoopOfSeveral) {
   EXPECT_EQ(operations_of(unrolled_for(rounds_of(branch + products(40), "100")), "fma"), 40u);
 }
 
+TEST(Unroll, AKnownNumberOfIterationsIsNeverTakenFourAtATime) {
+  // Loads from shared memory give a loop of an unknown number of iterations room for 80 operations.
+  std::string loads;
+  for (int i = 0; i < 16; ++i)
+    loads += fmt::format("ld.shared.f32 %f3, [%r5+{}]; fma.rn.f32 %f0, %f3, %f1, %f0; ", 8 * i + 4);
+  const std::string body = loads + products(30);
+  expect_same_everywhere(rounds_of(body, "%r6"), 3);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(body, "%r6")), "fma"), 7 * 46u);
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(body, "100")), "fma"), 46u);
+  const std::string branch =
+      "setp.gt.f32 %p1, %f0, %f2; @%p1 bra NEXT; st.global.f32 [%out+12], %f0;\nNEXT: ";
+  EXPECT_EQ(operations_of(unrolled_for(rounds_of(branch + products(20), "100")), "fma"), 20u);
+}
+
+TEST(Unroll, KernelsWithSeveralLoopsLeaveLessOfEach) {
+  // Iterations of which less goes than stays.
+  const auto sums = [](int trips, bool another) {
+    std::string body = "shl.b32 %r3, %r1, 6; ";
+    for (int i = 0; i < 16; ++i)
+      body += fmt::format("ld.shared.f32 %f3, [%r3+{}]; add.f32 %f0, %f0, %f3; ", 4 * i);
+    std::string text = rounds_of(body, std::to_string(trips));
+    if (another) {
+      constexpr std::string_view start = "    mov.u32 %r1, 0; mov.u32 %r4, 0;";
+      text.insert(
+          text.find(start),
+          "    mov.u32 %r2, 0;\n  FIRST:\n    xor.b32 %r2, %r2, %tid0; add.u32 %r2, %r2, 9;\n    setp.lt.u32 "
+          "%p1, %r2, %tid0;\n    @%p1 bra FIRST;\n    st.global.u32 [%out+12], %r2;\n");
+    }
+    return text;
+  };
+  const auto copies = [](const std::string& text) {
+    return operations_of(unrolled_for(text), "add.f32") / 16;
+  };
+  expect_same_everywhere(sums(20, true), 3);
+  EXPECT_EQ(copies(sums(200, true)), 200u);
+  EXPECT_EQ(copies(sums(300, false)), 300u);
+  EXPECT_LT(copies(sums(300, true)), 20u) << "ptxas: up to 241";
+}
+
 TEST(Unroll, KnownLoopsMayBeEnteredAtTheirTest) {
   // Three products before the test, and two behind it, which the last iteration leaves out.
   const auto loop = [](std::string_view step_before, std::string_view step_behind, int end) {
