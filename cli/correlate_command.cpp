@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "correlate/correlation.h"
 #include "simcore/config/load.h"
+#include "simcore/text/reachable.h"
 
 namespace gpusim::cli {
 
@@ -38,6 +39,7 @@ std::vector<HardwareFile> read_files(const CorrelateArguments& a) {
       files.push_back(correlate::read_hardware_file(find_hardware_file(name)));
       continue;
     }
+    core::refuse_unreachable((std::filesystem::path(name) / ".").string());
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(name))
       if (entry.path().extension() == ".json") paths.push_back(entry.path().string());

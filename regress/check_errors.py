@@ -363,10 +363,43 @@ def check_progress(gpusim: Gpusim) -> None:
     require("\r" not in drawn("--quiet").replace("\r\n", ""), "--quiet draws a bar")
 
 
+def check_unreachable(gpusim: Gpusim) -> None:
+    """What stands in a folder that cannot be entered is not said to be missing: the folder is a link to itself, for root enters others."""
+    loop, reason, ptx = gpusim.scratch / "loop", "Too many levels of symbolic links", vecadd(gpusim)
+    loop.symlink_to("loop")
+    machine = ["--config", "tesla_c1060"]
+    for file, command in ((loop / "m.cfg", ["--config", loop / "m.cfg", ptx]), (loop / "a.ptx", [*machine, loop / "a.ptx"]),
+                          (loop / "r.h5", ["report", loop / "r.h5", "-o", "page.html"]), (loop / "s", ["study", "show", loop / "s"]),
+                          (loop / "s.toml", ["study", "plan", loop / "s.toml"]), (loop / "a.ptx", ["study", "plan", *machine, loop / "a.ptx"]),
+                          (loop / "program", ["run", *machine, "--", loop / "program"]), (loop / "h", ["correlate", "--hardware", loop / "h"]),
+                          (loop / "regress" / "suites" / "quick.toml", ["regress", "--suite", "quick", "--root", loop])):
+        gpusim.run(*command).require_code(1).require_error(f"{file}: error: ", f"cannot open: {reason}")
+    gpusim.run("study", "plan", *machine, "--axis", "lsu.queue=1,2", "--launch", loop / "l.toml", ptx).require_code(1).require_error(
+        f"'{loop}/l.toml' cannot be opened: {reason}")
+    extends = gpusim.scratch / "extends.cfg"
+    extends.write_text(f'extends = "{loop}/base.cfg"\n')
+    gpusim.run("--config", extends, ptx).require_code(1).require_error("extends.cfg:1:11: error: cannot extend", reason)
+    path = {"GPUSIM_CONFIG_PATH": str(loop)}
+    gpusim.run("config", "show", "tesla", environment=path).require_code(1).require_error(
+        f"no machine configuration 'tesla', and {loop} cannot be opened: {reason}")
+    listed = gpusim.run("config", "list", environment=path).require_code(0)
+    listed.require_error(f"{loop}: warning: cannot open: {reason}")
+    require("tesla_c1060" in listed.out, listed.out)
+    gpusim.run("config", "list", environment={"GPUSIM_DATA": str(loop)}).require_code(1).require_error(f"{loop}: error: cannot open: {reason}")
+    # No path can be made absolute in a folder that is no longer there.
+    gone = gpusim.scratch / "gone"
+    gone.mkdir()
+    left = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", str(gpusim.program), *machine, str(ptx)], cwd=gone, capture_output=True,
+                          text=True, check=False)
+    require_equal("exit code", left.returncode, 1)
+    require("vecadd.h5: error: No such file or directory" in left.stderr, left.stderr)
+
+
 INPUT_CHECKS: dict[str, Check] = {
     "input": check_input,
     "limits": check_limits,
     "machine": check_machine,
+    "unreachable": check_unreachable,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
     "clocks": check_clocks,
