@@ -395,11 +395,25 @@ def check_unreachable(gpusim: Gpusim) -> None:
     require("vecadd.h5: error: No such file or directory" in left.stderr, left.stderr)
 
 
+def check_terminal(gpusim: Gpusim) -> None:
+    """What a file that others have written says in a message is nothing that a terminal obeys."""
+    study, launch, machine = gpusim.scratch / "s.toml", gpusim.scratch / "l.toml", gpusim.scratch / "m.cfg"
+    study.write_text('[study]\nobjective = "\\u001b[31m\\u009b2J"\nmachines = ["tesla_c1060"]\n[[workload]]\n'
+                     f'ptx = "{vecadd(gpusim)}"\n[[axis]]\nof = "lsu.queue"\nvalues = [1, 2]\n')
+    launch.write_text('[params]\n"\\u001b[2J" = 3\n')
+    machine.write_text('[l1]\n"\\u0007\\u001b]0;x" = 3\n')
+    for command, shown in ((["study", "plan", study], "'?[31m?2J'"), (["--config", "tesla_c1060", "--launch", launch, vecadd(gpusim)], "'?[2J'"),
+                           (["config", "show", machine], "'??]0;x'")):
+        run = gpusim.run(*command).require_code(1).require_error(shown)
+        require(all(c == "\n" or c.isprintable() for c in run.err), repr(run.err))
+
+
 INPUT_CHECKS: dict[str, Check] = {
     "input": check_input,
     "limits": check_limits,
     "machine": check_machine,
     "unreachable": check_unreachable,
+    "terminal": check_terminal,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
     "clocks": check_clocks,
