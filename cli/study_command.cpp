@@ -219,7 +219,8 @@ int exit_code(std::span<const PointResult> results) {
 
 int report(const StudyArguments& a, const study::Outcome& o,
            const std::vector<study::GroupFindings>& findings) {
-  fmt::print("{}", a.json ? study::findings_json(o, findings) : study::findings_text(o, findings));
+  fmt::print("{}", a.json ? study::findings_json(o, findings)
+                          : analysis::printable_lines(study::findings_text(o, findings)));
   if (o.guided == nullptr) return exit_code(o.results);
   std::vector<PointResult> asked;  // the others are missing because nobody wanted them
   for (const PointResult& r : o.results)
@@ -468,9 +469,9 @@ int plan_study(const StudyArguments& a) {
                r.status == PointResult::Status::kMissing ? "to do" : study::status_name(r.status),
                study::point_text(study, points[i]));
   }
-  fmt::print("{}", study::reasons_text(study, points, results, [&](size_t i) {
+  fmt::print("{}", analysis::printable_lines(study::reasons_text(study, points, results, [&](size_t i) {
                return results[i].status == PointResult::Status::kRefused;
-             }));
+             })));
   // Of a list that is longer than a screen the end is what is seen.
   if (points.size() > kScreen) fmt::print("\n{}", summary);
   return refused == 0 ? kGood : kBadInput;

@@ -406,6 +406,10 @@ def check_terminal(gpusim: Gpusim) -> None:
                            (["config", "show", machine], "'??]0;x'")):
         run = gpusim.run(*command).require_code(1).require_error(shown)
         require(all(c == "\n" or c.isprintable() for c in run.err), repr(run.err))
+    # The reasons of points that are refused stand in the output.
+    launch.write_text(vecadd(gpusim).with_suffix(".toml").read_text().replace('count = "N"', 'count = "N + \\u001b[31mM"'))
+    plan = gpusim.run("study", "plan", "--config", "tesla_c1060", "--axis", "lsu.queue=1,2", "--launch", launch, vecadd(gpusim)).require_code(1)
+    require("found '?'" in plan.out and "\u001b" not in plan.out, repr(plan.out))
 
 
 INPUT_CHECKS: dict[str, Check] = {
