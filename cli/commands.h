@@ -8,9 +8,11 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/report/text.h"
 #include "cli/data_folders.h"
 
 namespace CLI {
@@ -45,10 +47,15 @@ void check_output(const std::string& option, const std::string& path, const std:
 void refuse_what_is_no_ptx(const std::string& path);
 
 /// Prints to stderr; a stderr that is closed or full does not change what the program does.
+void write_error(std::string_view text);
+/// The same of a message, which may quote files that others have written: bytes that a terminal would obey
+/// are not among what it prints.
 template <class... Args>
 void print_error(fmt::format_string<Args...> format, Args&&... args) {
-  const std::string text = fmt::format(format, std::forward<Args>(args)...);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_error(analysis::printable_lines(fmt::format(format, std::forward<Args>(args)...)));
 }
+
+/// What empties the line of a terminal that the cursor is in.
+inline constexpr std::string_view kEmptyLine = "\r\x1b[K";
 
 }  // namespace gpusim::cli

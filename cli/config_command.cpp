@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "simcore/config/load.h"
 #include "simcore/config/peaks.h"
+#include "simcore/text/reachable.h"
 
 namespace gpusim::cli {
 
@@ -26,7 +27,11 @@ int config_show(const ConfigArguments& a) {
 }
 
 int config_list() {
-  const auto machines = core::list_machines(config_folders());
+  const std::vector<std::string> folders = config_folders();
+  for (const std::string& folder : folders)
+    if (const std::string why = core::why_closed(folder); !why.empty())
+      print_error("{}: warning: cannot open: {}\n", folder, why);
+  const auto machines = core::list_machines(folders);
   if (machines.empty()) print_error("no machine configuration found\n");
   for (const core::MachineListing& m : machines) fmt::print("{:<16} {}\n", m.name, m.description);
   return machines.empty() ? kBadInput : kGood;

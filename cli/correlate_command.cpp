@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "correlate/correlation.h"
 #include "simcore/config/load.h"
+#include "simcore/text/reachable.h"
 
 namespace gpusim::cli {
 
@@ -38,6 +39,7 @@ std::vector<HardwareFile> read_files(const CorrelateArguments& a) {
       files.push_back(correlate::read_hardware_file(find_hardware_file(name)));
       continue;
     }
+    core::refuse_unreachable((std::filesystem::path(name) / ".").string());
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(name))
       if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
@@ -101,7 +103,8 @@ int correlate_machine(const CorrelateArguments& a) {
     if (a.json)
       fmt::print("{}{}", i == 0 ? "" : ",\n", correlate::correlation_json(file, machine, c));
     else
-      fmt::print("{}{}", i == 0 ? "" : "\n", correlate::correlation_text(file, machine, c, a.counters));
+      fmt::print("{}{}", i == 0 ? "" : "\n",
+                 analysis::printable_lines(correlate::correlation_text(file, machine, c, a.counters)));
     std::fflush(stdout);
     auto& all = rows[machine];
     all.insert(all.end(), c.rows.begin(), c.rows.end());
@@ -112,7 +115,7 @@ int correlate_machine(const CorrelateArguments& a) {
   if (a.json) fmt::print("{}\n", list ? "]" : "");
   if (!a.json && files.size() > 1)
     for (const auto& [machine, of_machine] : rows)
-      fmt::print("{}", correlate::summary_text(machine, of_machine));
+      fmt::print("{}", analysis::printable_lines(correlate::summary_text(machine, of_machine)));
   if (failed) return kProgramFailed;
   if (incomplete) return kBadInput;
   return differs ? kWrongResult : kGood;

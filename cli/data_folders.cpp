@@ -9,6 +9,7 @@
 #include "cli/version.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
+#include "simcore/text/reachable.h"
 
 namespace gpusim::cli {
 
@@ -33,6 +34,7 @@ std::vector<DataFolder> data_folders() {
   std::vector<DataFolder> folders;
   std::error_code error;
   for (const std::string& given : folders_of("GPUSIM_DATA")) {
+    core::refuse_unreachable(given);
     if (!fs::is_directory(given, error))
       throw core::InputError(fmt::format(
           "gpusim: error: GPUSIM_DATA: '{}' is not a folder (it has configs/, workloads/ and regress/)",

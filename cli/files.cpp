@@ -23,6 +23,8 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
+void write_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void check_output(const std::string& option, const std::string& path,
                   const std::vector<std::string>& inputs) {
   std::error_code error;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -250,6 +251,9 @@ int main(int argc, char** argv) {
     print_error("gpusim: error: {}\n", e.what());
   } catch (const std::bad_alloc&) {
     print_error("gpusim: error: out of memory\n");
+  } catch (const std::filesystem::filesystem_error& e) {
+    print_error("{}: error: {}\n", e.path1().empty() ? "current folder" : e.path1().string(),
+                e.code().message());
   } catch (const std::system_error& e) {
     // A text that is longer than the stream's buffer fails while it is printed, a shorter one at the end.
     if (std::ferror(stdout) != 0)

@@ -8,6 +8,7 @@
 #include "regress/runner/verdict.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
@@ -43,7 +44,9 @@ SuiteFile find_suite(const RegressArguments& a) {
   std::vector<std::string> found;
   for (const DataFolder& root : a.root.empty() ? roots() : std::vector<DataFolder>{given}) {
     const fs::path folder = root.path / "regress" / "suites";
-    if (fs::exists(folder / (suite + ".toml"))) return {folder / (suite + ".toml"), root};
+    const std::string file = (folder / (suite + ".toml")).string();
+    core::refuse_unreachable(file);
+    if (is_there(file)) return {file, root};
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error))
       if (entry.path().extension() == ".toml") found.push_back(entry.path().stem().string());

@@ -341,7 +341,7 @@ ProgressBar::ProgressBar(bool enabled)
 ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::clear() {
-  if (drawn_) print_error("\r\x1b[K");
+  if (drawn_) write_error(kEmptyLine);
   drawn_ = false;
 }
 
@@ -361,7 +361,8 @@ void ProgressBar::update(const comp::Progress& p) {
   if (terminal_) {
     drawn_ = true;
     const auto filled = static_cast<size_t>(done * 24);
-    print_error("\r\x1b[K{}", fitted(fmt::format("{} [{:<24}] {}", name, std::string(filled, '#'), counts)));
+    const std::string line = fmt::format("{} [{:<24}] {}", name, std::string(filled, '#'), counts);
+    write_error(fmt::format("{}{}", kEmptyLine, fitted(analysis::printable(line))));
   } else {
     print_error("{}: {}\n", name, counts);
   }

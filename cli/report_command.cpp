@@ -10,6 +10,7 @@
 #include "cli/nearest_file.h"
 #include "cli/recorded_run.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/whole_file.h"
 #include "study/prove.h"
 #include "study/study_page.h"
@@ -39,6 +40,7 @@ std::string proof_html(const ReportArguments& a, const analysis::Recording& reco
 
 /// A study is named by its folder of results, which stands beside neither its file nor its PTX.
 void refuse_what_is_not_there(const std::string& file) {
+  core::refuse_unreachable(is_folder(file) ? (std::filesystem::path(file) / "study.toml").string() : file);
   const bool there = is_there(file);
   if (there && !file.ends_with(".toml") && !file.ends_with(".ptx")) return;
   const std::string meant =

@@ -18,6 +18,7 @@
 #include "runtime/program/executable.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/reachable.h"
 
 namespace gpusim::cli {
 
@@ -38,6 +39,7 @@ struct RunArguments {
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (access(name.c_str(), X_OK) == 0 && !is_folder(name)) return name;
+    core::refuse_unreachable(name);
     throw core::InputError(
         fmt::format("{}: error: {}", name, is_there(name) ? "cannot be executed" : "no such program"));
   }
@@ -57,7 +59,7 @@ fs::path library_folder() {
   std::error_code error;
   const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const fs::path& folder : {bin / kRuntimeFromProgram, bin / ".." / "lib"})
-    if (fs::exists(folder / "libgpusim.so")) return folder.lexically_normal();
+    if (is_there((folder / "libgpusim.so").string())) return folder.lexically_normal();
   throw core::InputError(
       "gpusim: error: the runtime libraries are not beside the program\n  hint: ninja -C build/release "
       "runtime_libraries");
@@ -72,7 +74,7 @@ void set(const char* variable, const std::string& value) {
 
 /// That library of ours, if we have it, is loaded before all that the program brings.
 void preload(const std::string& folder, const std::string& name) {
-  if (!fs::exists(fs::path(folder) / name)) return;
+  if (!is_there((fs::path(folder) / name).string())) return;
   const char* const others = std::getenv("LD_PRELOAD");
   // A space would end the name of a file; without a folder it is found by LD_LIBRARY_PATH.
   const std::string library = folder.find(' ') == std::string::npos ? folder + "/" + name : name;

@@ -15,6 +15,7 @@
 #include "cli/this_program.h"
 #include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 #include "study/check_inputs.h"
@@ -57,16 +58,21 @@ std::string meant_study(const std::string& name) {
   });
 }
 
+std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
+
 /// The study that the options stand for.
 study::Study study_of_options(const StudyArguments& a) {
-  if (is_folder(a.file))
+  if (is_folder(a.file)) {
+    core::refuse_unreachable(study_file_in(a.file));
     throw core::InputError(fmt::format(
         "{}: error: is a folder{}", a.file,
         is_folder((fs::path(a.file) / "points").string())
             ? "\n  hint: the study in it has not ended, so that it has no study.toml yet: give the file and "
               "the options that it was begun with"
             : " without a study.toml\n  hint: a study file (.toml), or a PTX file with --config and --axis"));
+  }
   refuse_what_is_no_ptx(a.file);
+  core::refuse_unreachable(a.file);
   if (!is_there(a.file)) {
     const std::string toml = a.file + ".toml", meant = meant_study(a.file);
     throw core::InputError(fmt::format(
@@ -100,6 +106,7 @@ study::Study study_of_options(const StudyArguments& a) {
 }
 
 study::Study study_of_file(const StudyArguments& a) {
+  core::refuse_unreachable(a.file);
   if (const std::string meant = is_there(a.file) ? "" : meant_study(a.file); !meant.empty())
     throw core::InputError(
         fmt::format("gpusim: error: there is no file '{}'\n  hint: did you mean '{}'?", a.file, meant));
@@ -111,8 +118,6 @@ study::Study study_of_file(const StudyArguments& a) {
         a.file));
   return study::load_study(a.file);
 }
-
-std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
 
 /// A folder of results stands for its study.
 void resolve_folder(StudyArguments& a) {
@@ -214,7 +219,8 @@ int exit_code(std::span<const PointResult> results) {
 
 int report(const StudyArguments& a, const study::Outcome& o,
            const std::vector<study::GroupFindings>& findings) {
-  fmt::print("{}", a.json ? study::findings_json(o, findings) : study::findings_text(o, findings));
+  fmt::print("{}", a.json ? study::findings_json(o, findings)
+                          : analysis::printable_lines(study::findings_text(o, findings)));
   if (o.guided == nullptr) return exit_code(o.results);
   std::vector<PointResult> asked;  // the others are missing because nobody wanted them
   for (const PointResult& r : o.results)
@@ -463,9 +469,9 @@ int plan_study(const StudyArguments& a) {
                r.status == PointResult::Status::kMissing ? "to do" : study::status_name(r.status),
                study::point_text(study, points[i]));
   }
-  fmt::print("{}", study::reasons_text(study, points, results, [&](size_t i) {
+  fmt::print("{}", analysis::printable_lines(study::reasons_text(study, points, results, [&](size_t i) {
                return results[i].status == PointResult::Status::kRefused;
-             }));
+             })));
   // Of a list that is longer than a screen the end is what is seen.
   if (points.size() > kScreen) fmt::print("\n{}", summary);
   return refused == 0 ? kGood : kBadInput;

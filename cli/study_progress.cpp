@@ -19,7 +19,7 @@ StudyProgress::StudyProgress(size_t all, std::string things, unsigned parallel, 
       terminal_(isatty(STDERR_FILENO) != 0) {}
 
 StudyProgress::~StudyProgress() {
-  if (!quiet_ && terminal_ && drawn_) print_error("\r\x1b[K");
+  if (!quiet_ && terminal_ && drawn_) write_error(kEmptyLine);
 }
 
 void StudyProgress::begin() {
@@ -47,13 +47,16 @@ void StudyProgress::reached(size_t number) {
       simulated == 0 || done_ == total_ ? "" : fmt::format(", {} left", study::duration(left)));
   if (terminal_) {
     const size_t filled = done_ * 24 / total_;
-    print_error("\r\x1b[K{}", fitted(fmt::format("[{:<24}] {}", std::string(filled, '#'), text)));
+    const std::string line = fmt::format("[{:<24}] {}", std::string(filled, '#'), text);
+    write_error(fmt::format("{}{}", kEmptyLine, fitted(line)));
     drawn_ = true;
   } else if (simulated <= 1 || done_ * 10 / total_ != before * 10 / total_) {
     print_error("{}\n", text);
   }
-  if (left > study::kLongStudy && !hint_.empty())
-    print_error("{}{}\n", terminal_ ? "\r\x1b[K" : "", std::exchange(hint_, {}));
+  if (left > study::kLongStudy && !hint_.empty()) {
+    if (terminal_) write_error(kEmptyLine);
+    print_error("{}\n", std::exchange(hint_, {}));
+  }
 }
 
 }  // namespace gpusim::cli

@@ -363,10 +363,61 @@ def check_progress(gpusim: Gpusim) -> None:
     require("\r" not in drawn("--quiet").replace("\r\n", ""), "--quiet draws a bar")
 
 
+def check_unreachable(gpusim: Gpusim) -> None:
+    """What stands in a folder that cannot be entered is not said to be missing: the folder is a link to itself, for root enters others."""
+    loop, reason, ptx = gpusim.scratch / "loop", "Too many levels of symbolic links", vecadd(gpusim)
+    loop.symlink_to("loop")
+    machine = ["--config", "tesla_c1060"]
+    for file, command in ((loop / "m.cfg", ["--config", loop / "m.cfg", ptx]), (loop / "a.ptx", [*machine, loop / "a.ptx"]),
+                          (loop / "r.h5", ["report", loop / "r.h5", "-o", "page.html"]), (loop / "s", ["study", "show", loop / "s"]),
+                          (loop / "s.toml", ["study", "plan", loop / "s.toml"]), (loop / "a.ptx", ["study", "plan", *machine, loop / "a.ptx"]),
+                          (loop / "program", ["run", *machine, "--", loop / "program"]), (loop / "h", ["correlate", "--hardware", loop / "h"]),
+                          (loop / "regress" / "suites" / "quick.toml", ["regress", "--suite", "quick", "--root", loop])):
+        gpusim.run(*command).require_code(1).require_error(f"{file}: error: ", f"cannot open: {reason}")
+    gpusim.run("study", "plan", *machine, "--axis", "lsu.queue=1,2", "--launch", loop / "l.toml", ptx).require_code(1).require_error(
+        f"'{loop}/l.toml' cannot be opened: {reason}")
+    extends = gpusim.scratch / "extends.cfg"
+    extends.write_text(f'extends = "{loop}/base.cfg"\n')
+    gpusim.run("--config", extends, ptx).require_code(1).require_error("extends.cfg:1:11: error: cannot extend", reason)
+    path = {"GPUSIM_CONFIG_PATH": str(loop)}
+    gpusim.run("config", "show", "tesla", environment=path).require_code(1).require_error(
+        f"no machine configuration 'tesla', and {loop} cannot be opened: {reason}")
+    listed = gpusim.run("config", "list", environment=path).require_code(0)
+    listed.require_error(f"{loop}: warning: cannot open: {reason}")
+    require("tesla_c1060" in listed.out, listed.out)
+    gpusim.run("config", "list", environment={"GPUSIM_DATA": str(loop)}).require_code(1).require_error(f"{loop}: error: cannot open: {reason}")
+    # No path can be made absolute in a folder that is no longer there.
+    gone = gpusim.scratch / "gone"
+    gone.mkdir()
+    left = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", str(gpusim.program), *machine, str(ptx)], cwd=gone, capture_output=True,
+                          text=True, check=False)
+    require_equal("exit code", left.returncode, 1)
+    require("vecadd.h5: error: No such file or directory" in left.stderr, left.stderr)
+
+
+def check_terminal(gpusim: Gpusim) -> None:
+    """What a file that others have written says in a message is nothing that a terminal obeys."""
+    study, launch, machine = gpusim.scratch / "s.toml", gpusim.scratch / "l.toml", gpusim.scratch / "m.cfg"
+    study.write_text('[study]\nobjective = "\\u001b[31m\\u009b2J"\nmachines = ["tesla_c1060"]\n[[workload]]\n'
+                     f'ptx = "{vecadd(gpusim)}"\n[[axis]]\nof = "lsu.queue"\nvalues = [1, 2]\n')
+    launch.write_text('[params]\n"\\u001b[2J" = 3\n')
+    machine.write_text('[l1]\n"\\u0007\\u001b]0;x" = 3\n')
+    for command, shown in ((["study", "plan", study], "'?[31m?2J'"), (["--config", "tesla_c1060", "--launch", launch, vecadd(gpusim)], "'?[2J'"),
+                           (["config", "show", machine], "'??]0;x'")):
+        run = gpusim.run(*command).require_code(1).require_error(shown)
+        require(all(c == "\n" or c.isprintable() for c in run.err), repr(run.err))
+    # The reasons of points that are refused stand in the output.
+    launch.write_text(vecadd(gpusim).with_suffix(".toml").read_text().replace('count = "N"', 'count = "N + \\u001b[31mM"'))
+    plan = gpusim.run("study", "plan", "--config", "tesla_c1060", "--axis", "lsu.queue=1,2", "--launch", launch, vecadd(gpusim)).require_code(1)
+    require("found '?'" in plan.out and "\u001b" not in plan.out, repr(plan.out))
+
+
 INPUT_CHECKS: dict[str, Check] = {
     "input": check_input,
     "limits": check_limits,
     "machine": check_machine,
+    "unreachable": check_unreachable,
+    "terminal": check_terminal,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
     "clocks": check_clocks,

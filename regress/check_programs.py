@@ -122,6 +122,8 @@ def check_in_vain(gpusim: Gpusim) -> None:
     require(not list(gpusim.scratch.glob("none_of_them*")), "something is left")
     shell = run_program(gpusim, Path("/bin/sh"), "--timed", "saxpi", "--out", "none", arguments=("-c", f"{saxpy} && exit 7"))
     shell.require_code(7)
+    if sanitizer(gpusim):  # with libp11-kit, which HDF5 brings, it leaves a lock of the C library so that no program ends that has told such an error
+        return
     # A recording that finds no room.
     config = gpusim.source / "configs" / f"{MACHINE}.cfg"
     run = run_short_of_room(gpusim, 20_000, "run", "--config", config, "--out", "short.h5", "--", graph, environment=sanitizer(gpusim))
@@ -347,6 +349,16 @@ def check_microbenchmarks(gpusim: Gpusim) -> None:
     other.require_code(1).require_error("microbenchmark: opening device 1")
 
 
+def check_sanitized(gpusim: Gpusim) -> None:
+    """A program with the AddressSanitizer, which looks its functions up when none of them works yet: those before ours are its own."""
+    named = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False).stdout.strip()
+    if not Path(named).is_absolute():
+        raise NoCompiler("no libasan")
+    inner = f'LD_PRELOAD="{named}:$LD_PRELOAD" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 exec /bin/sh -c "exit 7"'
+    run = run_program(gpusim, Path("/bin/sh"), "--functional", "--out", "none", arguments=("-c", inner))
+    run.require_code(7)
+
+
 PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     **{name: lambda gpusim, name=name: check_values(gpusim, name) for name in NAMES},
     "built_here": check_built,
@@ -363,4 +375,5 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "microbenchmarks": check_microbenchmarks,
     "mistakes_found": check_mistakes,
     "refused": check_refused,
+    "sanitized": check_sanitized,
 }

@@ -113,6 +113,7 @@ KINDS: dict[str, Callable[[Path], Named]] = {
     "examples": listed("check_examples"),
     "latency_hidden": functions("check_latency_hidden", matmul="check_latency_hidden"),
     "energy": listed("check_energy", "ENERGY_CHECKS"),
+    "sources": functions("check_sources", includes="check_includes"),
     "corpus": lambda source: each("check_corpus", "check_corpus", lambda: import_module("check_corpus").sources(source))(source),
 }
 

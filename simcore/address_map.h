@@ -91,10 +91,10 @@ class AddressMap {
     explicit Deal(uint64_t partitions);
     std::vector<uint16_t> partition, before, block;
   };
-  /// One for all maps of as many partitions.
+  /// One for all maps of as many partitions; never destroyed, for programs simulate until their very end.
   [[nodiscard]] static std::shared_ptr<const Deal> deal_for(uint64_t partitions) {
     static std::mutex mutex;
-    static std::map<uint64_t, std::shared_ptr<const Deal>> deals;
+    static auto& deals = *new std::map<uint64_t, std::shared_ptr<const Deal>>;
     const std::lock_guard lock(mutex);
     std::shared_ptr<const Deal>& deal = deals[partitions];
     if (!deal) deal = std::make_shared<const Deal>(partitions);

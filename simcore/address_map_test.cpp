@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <set>
 #include <vector>
+
+#include "simcore/config/schema.h"
 
 namespace gpusim::core {
 namespace {
@@ -143,6 +146,23 @@ TEST(AddressMap, HashesSpreadTheStrideThatCampsOnOnePartition) {
     for (uint64_t i = 0; i < 64; ++i) seen.insert(map.partition(i * 256 * 8));
     EXPECT_EQ(seen.size(), hash == Hash::kModulo ? 1u : 8u) << core::word(hash);
   }
+}
+
+/// What scattering maps share, and the keys of configurations, may be used last by a thread that nobody has
+/// joined, or by a launch that is done when the program ends.
+TEST(AddressMap, IsMadeUntilTheVeryEndOfAProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which none has been made
+  constexpr auto kMake = [] {
+    const AddressMap map(config(Hash::kScatter, 6));
+    if (map.partition(0) >= 6 || schema().size() < 100) std::_Exit(2);
+  };
+  EXPECT_EXIT(
+      {
+        std::atexit(kMake);
+        kMake();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "simcore/launch/launch_numbers.h"
 #include "simcore/launch/overrides.h"
 #include "simcore/text/names.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 
@@ -20,11 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 using Machines = std::vector<core::MachineConfig>;
 
+/// Why no content can be read under this name; empty if one can.
+std::string why_no_file(const std::string& file) {
+  std::error_code error;
+  if (fs::is_regular_file(file, error)) return "";
+  if (const std::string why = core::why_unreachable(file); !why.empty())
+    return fmt::format("'{}' cannot be opened: {}", file, why);
+  return fs::exists(file, error) ? fmt::format("'{}' is not a regular file", file)
+                                 : fmt::format("there is no file '{}'", file);
+}
+
 void check_files(const Study& study, core::Messages& messages) {
   for (const Workload& w : study.workloads)
     for (const std::string& file : {w.ptx, launch_file_of(w)})
-      if (std::error_code error; !fs::is_regular_file(file, error))
-        messages.error(w.where, fmt::format("workload '{}': there is no file '{}'", w.name, file));
+      if (const std::string reason = why_no_file(file); !reason.empty())
+        messages.error(w.where, fmt::format("workload '{}': {}", w.name, reason));
 }
 
 /// A value that no machine of the study takes. One that only some take is refused at the points of the

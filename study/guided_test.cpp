@@ -1,5 +1,6 @@
 #include "study/guided.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "study/study_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -32,7 +32,8 @@ std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const size_t bytes = core::utf8_length(text);
-    const bool control = static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7f;
+    const bool control = static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7f ||
+                         (bytes == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0);
     out += bytes == 0 || control ? "?" : text.substr(0, bytes);
     text.remove_prefix(std::max<size_t>(bytes, 1));
   }

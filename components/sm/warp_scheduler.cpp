@@ -13,7 +13,7 @@ namespace gpusim::comp {
 namespace {
 
 std::map<std::string, IssuePolicyMaker>& added_makers() {
-  static std::map<std::string, IssuePolicyMaker> makers;
+  static auto& makers = *new std::map<std::string, IssuePolicyMaker>;  // never destroyed, as the schema
   return makers;
 }
 

@@ -22,13 +22,13 @@ constexpr int kNumbersUniformFrom = 90;
 /// thread's.
 constexpr int kThreadAddressesFrom = 80;
 
-bool is_word(Type t) {
+bool is_of_whole_words(Type t) {
   return t == Type::kB32 || t == Type::kB64 || (is_integer(t) && type_bytes(t) >= 4 && !is_packed16(t));
 }
 
 bool has_uniform_form(const Op& op) {
   if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.folded != kNone || op.whole_warp ||
-      op.num_dst != 1 || op.num_src == 0 || !is_word(op.type))
+      op.num_dst != 1 || op.num_src == 0 || !is_of_whole_words(op.type))
     return false;
   const auto no_var = [](Var v) { return v == kNoVar; };
   if (!std::ranges::all_of(op.pred_src, no_var) || !std::ranges::all_of(op.pred_dst, no_var)) return false;
@@ -49,7 +49,7 @@ bool has_uniform_form(const Op& op) {
     case Opcode::kLop3:
       return true;
     case Opcode::kCvt:
-      return is_word(static_cast<Type>((op.key >> 32) & 0xff));
+      return is_of_whole_words(static_cast<Type>((op.key >> 32) & 0xff));
     default:
       return false;
   }
@@ -60,10 +60,10 @@ bool is_source(const Op& op) { return recomputable(op) && (op.kind == OpKind::kL
 
 bool is_plain_move(const Op& op) {
   return op.kind == OpKind::kAlu && op.guard == kNoVar && op.num_src == 1 && op.num_dst == 1 &&
-         !op.whole_warp && static_cast<Opcode>(op.opcode()) == Opcode::kMov && is_word(op.type);
+         !op.whole_warp && static_cast<Opcode>(op.opcode()) == Opcode::kMov && is_of_whole_words(op.type);
 }
 
-bool is_sum(const Op& op) {
+bool is_integer_sum(const Op& op) {
   const auto opcode = static_cast<Opcode>(op.opcode());
   return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && is_integer(op.type);
 }
@@ -203,7 +203,7 @@ class Finder {
       return made->kind == OpKind::kLoad || program_.machine_capability < kNumbersUniformFrom;
     }
     const bool shifts = static_cast<Opcode>(made->opcode()) == Opcode::kShl;
-    return readers_[v] == 1 && is_sum(reader) && (is_sum(*made) || shifts);
+    return readers_[v] == 1 && is_integer_sum(reader) && (is_integer_sum(*made) || shifts);
   }
 
   const Program& program_;

@@ -272,11 +272,11 @@ constexpr Unsupported kUnsupported[] = {
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {
-  static const auto map = [] {
+  static const auto& map = *new auto([] {  // never destroyed, as in opcodes.cpp
     std::unordered_multimap<std::string_view, const Row*> m;
     for (const Row& row : kRows) m.emplace(row.name, &row);
     return m;
-  }();
+  }());
   return map;
 }
 

@@ -70,14 +70,15 @@ constexpr std::pair<std::string_view, Opcode> kAliases[] = {
 };
 
 const std::unordered_map<std::string_view, Opcode>& name_map() {
-  static const auto map = [] {
+  // Never destroyed: other threads of the program go on until its very end, and use what was made last.
+  static const auto& map = *new auto([] {
     std::unordered_map<std::string_view, Opcode> m;
     for (const OpcodeInfo& row : kTable) {
       if (row.opcode != Opcode::kInvalid) m.emplace(row.name, row.opcode);
     }
     for (const auto& [name, op] : kAliases) m.emplace(name, op);
     return m;
-  }();
+  }());
   return map;
 }
 

@@ -34,12 +34,13 @@ inline std::string warp_kernel(std::string_view declarations, std::string_view b
   return thread_kernel(declarations, body, "sm_90");
 }
 
-/// An f16; exact for small whole numbers.
+/// An f16; exact for whole numbers of up to eleven bits, and those with zeros behind eleven.
 inline uint16_t half_of(int v) {
   if (v == 0) return 0;
   const auto magnitude = static_cast<unsigned>(std::abs(v));
   const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1;
-  const unsigned fraction = (magnitude << (10 - exponent)) & 0x3ff;
+  const unsigned fraction =
+      (exponent <= 10 ? magnitude << (10 - exponent) : magnitude >> (exponent - 10)) & 0x3ff;
   return static_cast<uint16_t>((v < 0 ? 0x8000u : 0u) | static_cast<unsigned>(exponent + 15) << 10 |
                                fraction);
 }

@@ -15,7 +15,7 @@ cudaError_t returned(const Failure& failure) {
   const bool tells = failure.what()[0] != '\0';
   const bool told = failure.told() || failure.code() == Code::kNoDevice;
   if (tells && !told && failure.code() != Code::kMemoryAllocation) {
-    if (Device* device = existing_device()) device->warn(std::string("error: ") + failure.what());
+    if (Device* device = existing_device()) device->warn(as_error(failure.what()));
   }
   return code;
 }

@@ -135,7 +135,7 @@ class Cudart : public ::testing::Test {
     setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
     setenv("GPUSIM_QUIET", "1", 1);
     if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
-    static const std::string binary = fat_binary();
+    static const auto& binary = *new std::string(fat_binary());  // as a program has it: until its very end
     static Wrapper wrapper{0x466243B1, 1, binary.data(), nullptr};
     void** handle = __cudaRegisterFatBinary(&wrapper);
     for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"},

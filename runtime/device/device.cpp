@@ -124,7 +124,7 @@ void Device::fail(Code code, const std::string& message) {
   fault_ = Failure(code, message);
   services_.flush();
   tell_findings();
-  warn("error: " + message);
+  warn(as_error(message));
   throw Failure(code, message, true);
 }
 

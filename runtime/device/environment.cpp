@@ -112,7 +112,7 @@ Device& current_device() {
     finish_at_exit(*device);
   } catch (const Failure& failure) {
     no_device = failure.what();
-    std::fprintf(stderr, "gpusim: error: %s\n", no_device.c_str());
+    std::fprintf(stderr, "gpusim: %s\n", as_error(no_device).c_str());
     throw;
   }
   return *device;

@@ -22,6 +22,13 @@ const ErrorText* find(int code) {
 
 }  // namespace
 
+std::string as_error(std::string_view message) {
+  constexpr std::string_view kProgram = "gpusim: ", kError = "error: ";
+  if (message.starts_with(kProgram)) message.remove_prefix(kProgram.size());
+  if (message.starts_with(kError)) message.remove_prefix(kError.size());
+  return std::string(kError).append(message);
+}
+
 const char* error_name(int code) {
   const ErrorText* e = find(code);
   return e == nullptr ? nullptr : e->name;

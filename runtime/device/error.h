@@ -3,6 +3,7 @@
 #pragma once
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace gpusim::runtime {
 
@@ -83,6 +84,10 @@ class Failure : public std::runtime_error {
   Code code_;
   bool told_;
 };
+
+/// "error: MESSAGE" for standard error. Messages about the program's input name a place and say that they are
+/// errors themselves; without a place they begin so, and it is not said twice.
+[[nodiscard]] std::string as_error(std::string_view message);
 
 /// "cudaErrorInvalidValue" and "invalid argument"; null for a number that is no error.
 [[nodiscard]] const char* error_name(int code);

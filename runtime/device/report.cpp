@@ -92,7 +92,7 @@ void Device::finish() {
     try {
       live_->close(contents, [this](core::Recorder& recorder) { write_launches(recorder); });
     } catch (const std::exception& error) {
-      warn(fmt::format("error: {}", error.what()));
+      warn(as_error(error.what()));
     }
   }
   tell_unchosen();

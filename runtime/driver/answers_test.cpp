@@ -457,5 +457,23 @@ next:
   EXPECT_EQ(cuModuleUnload(module), 0);
 }
 
+/// What is wrong with the configuration of a program that nobody has started for it is said once.
+TEST(DriverWithoutDevice, SaysOnceThatItIsAnError) {
+  setenv("GPUSIM_CONFIG", "no such machine", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuInit(0), static_cast<int>(Code::kNoDevice));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(told.starts_with("gpusim: error: no machine configuration 'no such machine'\n")) << told;
+}
+
+TEST(DriverWithoutDevice, SaysOnceThatACheckIsUnknown) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_CHECK", "foo", 1);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuInit(0), static_cast<int>(Code::kNoDevice));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(told.starts_with("gpusim: error: --check: no check is called 'foo'\n")) << told;
+}
+
 }  // namespace
 }  // namespace gpusim::runtime

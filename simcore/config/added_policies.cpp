@@ -28,7 +28,7 @@ struct Added {
   bool closed = false;
 };
 Added& added() {
-  static Added all;
+  static auto& all = *new Added;  // never destroyed, as the schema
   return all;
 }
 

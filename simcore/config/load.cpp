@@ -15,6 +15,7 @@
 #include "simcore/config/validate.h"
 #include "simcore/config/voltage_curve.h"
 #include "simcore/text/names.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::core {
@@ -365,17 +366,24 @@ std::string resolve_name(const std::string& name, std::span<const std::string> f
       folder && fs::path(name).extension().empty() && name.find_first_of("./") == std::string::npos;
   if (fs::exists(name, ignored) && !like_a_machine)
     raise_input_error({name}, folder ? "is a folder, not a file" : "cannot read: not a regular file");
+  refuse_unreachable(name);
   const std::vector<MachineListing> machines = list_machines(folders);
   std::vector<std::string_view> names;
   names.reserve(machines.size());
   for (const MachineListing& machine : machines) names.push_back(machine.name);
   const std::string stem = fs::path(name).stem().string();
-  raise_input_error(
-      {}, fmt::format("no machine configuration '{}'{}", name, folder ? " (a folder is called so)" : ""),
-      names.empty() ? fmt::format("none is in {}; GPUSIM_DATA names the folder that has configs/ "
-                                  "(it comes with gpusim), or give the path of a .cfg",
-                                  fmt::join(folders, ", "))
-                    : name_hint(stem, names));
+  std::string closed;
+  for (const std::string& place : folders)
+    if (const std::string why = why_closed(place); !why.empty())
+      closed += fmt::format(", and {} cannot be opened: {}", place, why);
+  raise_input_error({},
+                    fmt::format("no machine configuration '{}'{}{}", name,
+                                folder ? " (a folder is called so)" : "", closed),
+                    names.empty()
+                        ? fmt::format("none is in {}; GPUSIM_DATA names the folder that has configs/ "
+                                      "(it comes with gpusim), or give the path of a .cfg",
+                                      fmt::join(folders, ", "))
+                        : name_hint(stem, names));
 }
 
 }  // namespace

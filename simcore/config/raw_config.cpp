@@ -9,6 +9,7 @@
 #include <span>
 
 #include "simcore/text/names.h"
+#include "simcore/text/reachable.h"
 #include "simcore/text/toml_document.h"
 
 namespace gpusim::core {
@@ -109,12 +110,18 @@ void RawConfig::add_document(std::string_view text, const std::string& name, boo
 }
 
 void RawConfig::add_base(const std::string& base, const Where& where, Messages& messages) {
+  const auto is_there = [](const std::filesystem::path& path) {
+    std::error_code error;
+    return std::filesystem::exists(path, error);
+  };
   std::filesystem::path file = std::filesystem::path(where.file).parent_path() / base;
   for (const std::string& folder : search_folders_) {
-    if (std::filesystem::exists(file)) break;
-    if (const auto other = std::filesystem::path(folder) / base; std::filesystem::exists(other)) file = other;
+    if (is_there(file)) break;
+    if (const auto other = std::filesystem::path(folder) / base; is_there(other)) file = other;
   }
-  if (!std::filesystem::exists(file)) {
+  if (const std::string why = why_unreachable(file.string()); !why.empty())
+    raise_input_error(where, fmt::format("cannot extend '{}': {}", base, why));
+  if (!is_there(file)) {
     std::vector<std::filesystem::path> folders = {file.parent_path()};
     folders.insert(folders.end(), search_folders_.begin(), search_folders_.end());
     raise_input_error(where, fmt::format("cannot extend '{}': there is no such file", base),

@@ -37,13 +37,14 @@ constexpr std::string_view kTimingClasses[] = {
 }  // namespace
 
 std::span<const KeySpec> schema() {
-  static const std::vector<KeySpec> keys = [] {
+  // Never destroyed: other threads of the program go on until its very end.
+  static const auto& keys = *new auto([] {
     std::vector<KeySpec> all;
     for (const auto part : {sm_keys(), memory_keys(), power_keys()})
       all.insert(all.end(), part.begin(), part.end());
     insert_added_policies(all);
     return all;
-  }();
+  }());
   return keys;
 }
 

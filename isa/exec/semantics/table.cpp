@@ -67,8 +67,9 @@ std::vector<SemanticRow> avx512_rows() { return {}; }
 #endif
 
 const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
-  static const std::array<std::vector<SemanticRow>, kSimdLevels> tables = {GPUSIM_COLLECT_LEVEL(simd_base),
-                                                                           avx2_rows(), avx512_rows()};
+  // Never destroyed: other threads of the program go on until its very end.
+  static const auto& tables = *new std::array<std::vector<SemanticRow>, kSimdLevels>{
+      GPUSIM_COLLECT_LEVEL(simd_base), avx2_rows(), avx512_rows()};
   return tables[static_cast<size_t>(level)];
 }
 #undef GPUSIM_COLLECT_LEVEL
