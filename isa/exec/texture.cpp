@@ -127,11 +127,12 @@ Taps taps_of(const Texture& t, const TextureLevel& level, const TextureFetch& f,
   const AddressMode mode = effective_mode(t, f, dimension);
   double x = f.position[dimension];
   if (std::isnan(x)) x = 0;
+  if (t.normalized && !f.integer) x *= size;
+  x += f.offset[dimension];
   if (f.integer) {
     taps.index[0] = resolve(mode, x, size);
     return taps;
   }
-  if (t.normalized) x *= size;
   if (!linear) {
     taps.index[0] = resolve(mode, std::floor(x), size);
     return taps;
@@ -301,6 +302,8 @@ void read_texture(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
       f.position[d] = f.integer ? static_cast<double>(row<const int32_t>(source, ctx)[lane])
                                 : double{row<const float>(source, ctx)[lane]};
     }
+    for (size_t d = 0; d < dimensions && (op.imm & kTextureOffset) != 0; ++d)
+      f.offset[d] = row<const int32_t>(op.src[op.num_src - dimensions + d], ctx)[lane];
     f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
     read(*texture, f, lane);
     add_sectors(f, access, sectors);
@@ -533,7 +536,7 @@ void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
   const TextureShape shape = shape_of(op);
   const bool cube = shape == TextureShape::kCube || shape == TextureShape::kACube;
-  const auto lod = static_cast<TextureLod>(op.imm >> kTextureLodShift);
+  const auto lod = static_cast<TextureLod>(op.imm >> kTextureLodShift & 0xff);
   const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
   const size_t first = 1 + dimensions + (is_array_shape(shape) ? 1 : 0);
   const auto number = [&](size_t source, int lane) {
