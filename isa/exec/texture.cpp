@@ -345,14 +345,22 @@ uint32_t channel_order(const Texture& t) {
   return t.channels == 1 ? 0x10b0 : t.channels == 2 ? 0x10b2 : 0x10b5;
 }
 
-uint32_t answer(const Texture& t, TextureQuery query) {
+/// A level that does not exist has no size, which the manual leaves open.
+uint32_t size_of(const Texture& t, size_t dimension, uint32_t level) {
+  if (dimension >= t.dimensions || level >= std::max<size_t>(t.levels.size(), 1)) return 0;
+  return t.levels.empty() ? t.size[dimension] : t.levels[level].size[dimension];
+}
+
+uint32_t answer(const Texture& t, TextureQuery query, uint32_t level) {
   switch (query) {
     case TextureQuery::kWidth:
-      return t.size[0];
+      return size_of(t, 0, level);
     case TextureQuery::kHeight:
-      return t.dimensions > 1 ? t.size[1] : 0;
+      return size_of(t, 1, level);
     case TextureQuery::kDepth:
-      return t.dimensions > 2 ? t.size[2] : 0;
+      return size_of(t, 2, level);
+    case TextureQuery::kLevels:
+      return static_cast<uint32_t>(std::max<size_t>(t.levels.size(), 1));
     case TextureQuery::kArraySize:
       return t.array ? t.layers : 0;
     case TextureQuery::kChannelDataType:
@@ -564,7 +572,8 @@ void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcces
     const int lane = std::countr_zero(left);
     texture = find(ctx, handles[lane], lane, last, texture, access);
     if (texture == nullptr) return;
-    value[lane] = answer(*texture, static_cast<TextureQuery>(op.imm));
+    const uint32_t level = row<const uint32_t>(op.src[1], ctx)[lane];
+    value[lane] = answer(*texture, static_cast<TextureQuery>(op.imm), level);
   }
   auto* to = row<uint32_t>(op.dst[0], ctx);
   for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {

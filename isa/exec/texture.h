@@ -98,7 +98,8 @@ inline constexpr uint64_t kTextureOffset = uint64_t{1} << 16;
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 /// tld4: like tex with two dimensions, with the component that is gathered in MicroOp::modifiers.
 void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
-/// txq: src[0] is the handle, `imm` the TextureQuery. Takes no memory access.
+/// txq: src[0] is the handle, src[1] the level whose size is asked for, `imm` the TextureQuery. Takes no
+/// memory access.
 void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
 }  // namespace gpusim::isa

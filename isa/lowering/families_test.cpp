@@ -804,6 +804,35 @@ TEST(Surfaces, QueriesAndTexturesThatCannotBeWritten) {
   EXPECT_EQ(run.out[1], 4u);
 }
 
+TEST(Queries, OfLevelsOfATexture) {
+  Texture t = plane(8, 4);
+  for (uint32_t level = 0; level < 3; ++level) {
+    TextureLevel l;
+    l.size = {8u >> level, 4u >> level, 1};
+    t.levels.push_back(l);
+  }
+  const std::string ask =
+      "and.b32 %r2, %r1, 3; txq.level.width.b32 %r4, [%h], %r2; txq.level.height.b32 %r5, [%h], %r2;\n"
+      "txq.level.depth.b32 %r6, [%h], %r2; txq.num_mipmap_levels.b32 %r7, [%h];\n"
+      "st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7}; txq.level.width.b32 %r4, [%h], 1;\n"
+      "txq.width.b32 %r5, [%h]; st.global.v2.u32 [%out+16], {%r4, %r5};";
+  SurfaceRun run = run_surface(ask, t, numbered(32));
+  for (uint32_t lane = 0; lane < 4; ++lane) {
+    const uint32_t* out = &run.out[64ul * lane];
+    EXPECT_EQ(out[0], lane < 3 ? 8u >> lane : 0u) << lane;
+    EXPECT_EQ(out[1], lane < 3 ? 4u >> lane : 0u) << lane;
+    EXPECT_EQ(out[2], 0u) << "no depth";
+    EXPECT_EQ(out[3], 3u);
+    EXPECT_EQ(out[4], 4u);
+    EXPECT_EQ(out[5], 8u);
+  }
+  t.levels.clear();
+  run = run_surface(ask, t, numbered(32));
+  EXPECT_EQ(run.out[0], 8u);
+  EXPECT_EQ(run.out[64], 0u);
+  EXPECT_EQ(run.out[3], 1u) << "a texture without levels has one";
+}
+
 TEST(Gathers, GiveTheFourTexelsCounterClockwise) {
   Texture t = plane(4, 4);
   t.format = Type::kF32;

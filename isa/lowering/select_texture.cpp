@@ -109,10 +109,12 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
 }
 
 void Selector::texture_query(Frame& frame, const Instruction& inst) {
-  if (inst.operands.size() != 2) return unsupported(inst, "this instruction");
+  if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
   const auto handle = texture_handle_of(frame, inst.operands[1]);
   if (!handle) return;
   Op op = texture_op(inst, &execute_txq, static_cast<uint64_t>(inst.mods.query), *handle);
+  op.src[op.num_src++] =
+      inst.operands.size() > 2 ? value(frame, inst.operands[2], Type::kU32) : Value{kNoVar, false, 0};
   const Var result = op.dst[op.num_dst++] = destination(frame, inst.operands[0], Type::kB32);
   emit(op);
   write_back(frame, inst.operands[0], Type::kB32, result);

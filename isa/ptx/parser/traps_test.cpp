@@ -307,8 +307,12 @@ TEST(Traps, PartsAndOffsetsThatDoNotExist) {
   EXPECT_EQ(messages("tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%r2, -1};\n"
                      "tld4.g.a2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%h, {%r1, %f1, %f2, %f2}], {%r2, 3};\n"
                      "sured.p.or.1d.b32.zero [%h, {%r1}], %r2;\n"
+                     "txq.level.depth.b32 %r1, [%h], 2; txq.num_mipmap_levels.b32 %r1, [%h];\n"
                      "vadd2.u32.u32.u32 %r0, %r1.h32, %r2.h01, %r3;"),
             "");
+  EXPECT_THAT(messages("txq.level.array_size.b32 %r1, [%h], %r2;"), testing::HasSubstr("does not exist"));
+  EXPECT_THAT(messages("txq.width.b32 %r1, [%h], %r2;"), testing::HasSubstr("takes 2 operands, found 3"));
+  EXPECT_THAT(messages("txq.level.width.b32 %r1, [%h], %f2;"), testing::HasSubstr(".f32 register"));
   for (const char* statement :
        {"sured.b.add.2d.b32.trap [%h, {%r1, %r2}], %r3;", "sured.b.and.2d.u32.trap [%h, {%r1, %r2}], %r3;",
         "sured.b.add.a2d.u32.trap [%h, {%r1, %r2, %r3, %r3}], %r3;",

@@ -145,8 +145,18 @@ void FunctionVerifier::check_lod(const Instruction& i) {
 void FunctionVerifier::check_txq(const Instruction& i) {
   if (i.mods.query == TextureQuery::kNone)
     return error(fmt::format("'{}' does not say what it asks for", name()), "such as .width");
+  const bool of_level = i.mods.lod == TextureLod::kLevel;
+  const TextureQuery query = i.mods.query;
+  if ((i.mods.lod != TextureLod::kNone && !of_level) ||
+      (of_level && query != TextureQuery::kWidth && query != TextureQuery::kHeight &&
+       query != TextureQuery::kDepth))
+    return error(fmt::format("'{}' does not exist", name()), "a level has a .width, a .height and a .depth");
+  const size_t wanted = of_level ? 3 : 2;
+  if (i.operands.size() != wanted)
+    return error(fmt::format("'{}' takes {} operands, found {}", name(), wanted, i.operands.size()));
   check_destination(i, i.operands[0], Type::kB32, false);
   check_texture_name(i.operands[1]);
+  if (of_level) check_source(i, i.operands[2], Type::kU32, false);
 }
 
 }  // namespace gpusim::isa
