@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace gpusim::isa {
 namespace {
@@ -68,12 +70,13 @@ class SurfaceAccess {
   static constexpr uint64_t kSector = 32;
 
   Place locate(const Texture& t, int lane) {
-    const int64_t bytes = int64_t{form_.element_bytes} * form_.elements;
+    const int64_t bytes = form_.formatted ? t.texel_bytes() : int64_t{form_.element_bytes} * form_.elements;
     std::array<int64_t, 3> at{}, last{};
     for (size_t d = 0; d < dimensions_; ++d) {
       at[d] = lanes_of<const int32_t>(op_.src[1 + d], ctx_)[lane];
       last[d] = int64_t{t.size[d]} - 1;
     }
+    if (form_.formatted) at[0] *= bytes;
     last[0] = int64_t{t.size[0]} * t.texel_bytes() - bytes;
     int64_t layer = 0;
     if (is_array_shape(form_.shape)) layer = lanes_of<const int32_t>(op_.src[1 + dimensions_], ctx_)[lane];
@@ -113,6 +116,81 @@ class SurfaceAccess {
 };
 
 bool is_wide(const MicroOp& op, size_t value) { return (op.modifiers >> value & 1) != 0; }
+uint64_t value_of(const MicroOp& op, const WarpContext& ctx, size_t source, bool wide, int lane) {
+  const RowRef& row = op.src[source];
+  return wide ? lanes_of<const uint64_t>(row, ctx)[lane] : lanes_of<const uint32_t>(row, ctx)[lane];
+}
+
+/// The nearest f16, of two the even one.
+uint16_t half_bits(float value) {
+  constexpr uint16_t kNaN = 0x7fff, kInfinity = 0x7c00;
+  constexpr int kMantissa = 10, kLeastExponent = -14;
+  if (std::isnan(value)) return kNaN;
+  const float magnitude = std::abs(value);
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (magnitude >= 65536) return sign | kInfinity;
+  const int exponent = magnitude == 0 ? kLeastExponent : std::max(std::ilogb(magnitude), kLeastExponent);
+  // A mantissa that is rounded up to the next power of two carries into the exponent.
+  const auto mantissa = static_cast<int>(std::nearbyint(std::ldexp(magnitude, kMantissa - exponent)));
+  return static_cast<uint16_t>(sign | (((exponent - kLeastExponent) << kMantissa) + mantissa));
+}
+
+/// The bits of a channel of `format` that holds the 32-bit number: integers beyond its range become the
+/// nearest one in it.
+uint32_t channel_bits(Type format, uint32_t bits) {
+  const auto clamped = [bits](int64_t least, int64_t most) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(static_cast<int32_t>(bits), least, most));
+  };
+  switch (format) {
+    case Type::kU8:
+      return std::min(bits, uint32_t{UINT8_MAX});
+    case Type::kU16:
+      return std::min(bits, uint32_t{UINT16_MAX});
+    case Type::kS8:
+      return clamped(INT8_MIN, INT8_MAX);
+    case Type::kS16:
+      return clamped(INT16_MIN, INT16_MAX);
+    case Type::kF16:
+      return half_bits(std::bit_cast<float>(bits));
+    default:
+      return bits;
+  }
+}
+
+/// sust.p: the channels that texel and vector both have.
+void store_texel(const MicroOp& op, const WarpContext& ctx, size_t first, size_t elements, const Texture& t,
+                 std::byte* to, int lane) {
+  const auto bytes = static_cast<size_t>(type_bytes(t.format));
+  for (size_t c = 0; c < std::min<size_t>(elements, t.channels); ++c) {
+    const uint64_t value = value_of(op, ctx, first + c, is_wide(op, c), lane);
+    const uint32_t bits = channel_bits(t.format, static_cast<uint32_t>(value));
+    std::memcpy(to + c * bytes, &bits, bytes);
+  }
+}
+
+template <class T>
+T reduced(SurfaceReduction reduction, T old, T by) {
+  switch (reduction) {
+    case SurfaceReduction::kMin:
+      return std::min(old, by);
+    case SurfaceReduction::kMax:
+      return std::max(old, by);
+    case SurfaceReduction::kAnd:
+      return old & by;
+    case SurfaceReduction::kOr:
+      return old | by;
+    default:
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
+                            static_cast<std::make_unsigned_t<T>>(by));
+  }
+}
+template <class T>
+void reduce(SurfaceReduction reduction, std::byte* at, uint64_t by) {
+  T number{};
+  std::memcpy(&number, at, sizeof(number));
+  number = reduced(reduction, number, static_cast<T>(by));
+  std::memcpy(at, &number, sizeof(number));
+}
 
 }  // namespace
 
@@ -142,12 +220,30 @@ void execute_sust(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
   SurfaceAccess surfaces(op, ctx, access);
   const SurfaceForm form = surfaces.form();
   surfaces.each(mask, true, [&](int lane, const Texture& t, const Place& place) {
-    for (size_t e = 0; e < form.elements && place.inside; ++e) {
-      const RowRef& source = op.src[surfaces.first_value() + e];
-      const uint64_t value = is_wide(op, e) ? lanes_of<const uint64_t>(source, ctx)[lane]
-                                            : lanes_of<const uint32_t>(source, ctx)[lane];
+    if (!place.inside) return;
+    if (form.formatted)
+      return store_texel(op, ctx, surfaces.first_value(), form.elements, t, t.surface + place.offset, lane);
+    for (size_t e = 0; e < form.elements; ++e) {
+      const uint64_t value = value_of(op, ctx, surfaces.first_value() + e, is_wide(op, e), lane);
       std::memcpy(t.surface + place.offset + e * form.element_bytes, &value, form.element_bytes);
     }
+  });
+}
+
+void execute_sured(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  SurfaceAccess surfaces(op, ctx, access);
+  const SurfaceForm form = surfaces.form();
+  const bool wide = form.element_bytes == sizeof(uint64_t);
+  surfaces.each(mask, true, [&](int lane, const Texture& t, const Place& place) {
+    if (!place.inside) return;
+    const bool is_number = !form.formatted || (!is_float(t.format) && t.texel_bytes() >= form.element_bytes);
+    if (!is_number) return stop(access, FaultKind::kTextureShape, lane, t.address + place.offset);
+    const uint64_t by = value_of(op, ctx, surfaces.first_value(), is_wide(op, 0), lane);
+    std::byte* const at = t.surface + place.offset;
+    if (form.formatted ? is_signed(t.format) : form.is_signed)
+      wide ? reduce<int64_t>(form.reduction, at, by) : reduce<int32_t>(form.reduction, at, by);
+    else
+      wide ? reduce<uint64_t>(form.reduction, at, by) : reduce<uint32_t>(form.reduction, at, by);
   });
 }
 

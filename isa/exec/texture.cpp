@@ -127,11 +127,12 @@ Taps taps_of(const Texture& t, const TextureLevel& level, const TextureFetch& f,
   const AddressMode mode = effective_mode(t, f, dimension);
   double x = f.position[dimension];
   if (std::isnan(x)) x = 0;
+  if (t.normalized && !f.integer) x *= size;
+  x += f.offset[dimension];
   if (f.integer) {
     taps.index[0] = resolve(mode, x, size);
     return taps;
   }
-  if (t.normalized) x *= size;
   if (!linear) {
     taps.index[0] = resolve(mode, std::floor(x), size);
     return taps;
@@ -301,6 +302,8 @@ void read_texture(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
       f.position[d] = f.integer ? static_cast<double>(row<const int32_t>(source, ctx)[lane])
                                 : double{row<const float>(source, ctx)[lane]};
     }
+    for (size_t d = 0; d < dimensions && (op.imm & kTextureOffset) != 0; ++d)
+      f.offset[d] = row<const int32_t>(op.src[op.num_src - dimensions + d], ctx)[lane];
     f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
     read(*texture, f, lane);
     add_sectors(f, access, sectors);
@@ -342,14 +345,22 @@ uint32_t channel_order(const Texture& t) {
   return t.channels == 1 ? 0x10b0 : t.channels == 2 ? 0x10b2 : 0x10b5;
 }
 
-uint32_t answer(const Texture& t, TextureQuery query) {
+/// A level that does not exist has no size, which the manual leaves open.
+uint32_t size_of(const Texture& t, size_t dimension, uint32_t level) {
+  if (dimension >= t.dimensions || level >= std::max<size_t>(t.levels.size(), 1)) return 0;
+  return t.levels.empty() ? t.size[dimension] : t.levels[level].size[dimension];
+}
+
+uint32_t answer(const Texture& t, TextureQuery query, uint32_t level) {
   switch (query) {
     case TextureQuery::kWidth:
-      return t.size[0];
+      return size_of(t, 0, level);
     case TextureQuery::kHeight:
-      return t.dimensions > 1 ? t.size[1] : 0;
+      return size_of(t, 1, level);
     case TextureQuery::kDepth:
-      return t.dimensions > 2 ? t.size[2] : 0;
+      return size_of(t, 2, level);
+    case TextureQuery::kLevels:
+      return static_cast<uint32_t>(std::max<size_t>(t.levels.size(), 1));
     case TextureQuery::kArraySize:
       return t.array ? t.layers : 0;
     case TextureQuery::kChannelDataType:
@@ -533,7 +544,7 @@ void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcce
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
   const TextureShape shape = shape_of(op);
   const bool cube = shape == TextureShape::kCube || shape == TextureShape::kACube;
-  const auto lod = static_cast<TextureLod>(op.imm >> kTextureLodShift);
+  const auto lod = static_cast<TextureLod>(op.imm >> kTextureLodShift & 0xff);
   const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
   const size_t first = 1 + dimensions + (is_array_shape(shape) ? 1 : 0);
   const auto number = [&](size_t source, int lane) {
@@ -561,7 +572,8 @@ void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAcces
     const int lane = std::countr_zero(left);
     texture = find(ctx, handles[lane], lane, last, texture, access);
     if (texture == nullptr) return;
-    value[lane] = answer(*texture, static_cast<TextureQuery>(op.imm));
+    const uint32_t level = row<const uint32_t>(op.src[1], ctx)[lane];
+    value[lane] = answer(*texture, static_cast<TextureQuery>(op.imm), level);
   }
   auto* to = row<uint32_t>(op.dst[0], ctx);
   for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {

@@ -69,7 +69,8 @@ struct TextureFetch {
   std::array<double, 3> position{};  ///< exact value of the f32 or s32 coordinates
   uint32_t layer = 0;
   double level = 0;
-  bool integer = false;  ///< the coordinates are texel numbers (never filtered or normalized)
+  bool integer = false;             ///< the coordinates are texel numbers (never filtered or normalized)
+  std::array<int32_t, 3> offset{};  ///< texels from there, in every level
   std::array<uint32_t, 4> value{};
   std::array<uint64_t, kMaxTexels> texel{};  ///< as timing sees them; texels outside are not read
   int texels = 0;
@@ -89,13 +90,16 @@ void gather(const Texture& texture, size_t component, TextureFetch& f);
 
 /// tex: src[0] is the handle; behind it the coordinates, the layer of a shape with layers, and the level or
 /// the two gradients, if the TextureLod in the bits of `imm` from kTextureLodShift on says so; the lower ones
-/// are the TextureShape. `modifiers` is 1 if the coordinates are integers. For the timing model `access`
-/// holds the 32-byte sectors that the warp reads, one in each lane's place (at most 32 of them).
+/// are the TextureShape. With kTextureOffset the last sources are offsets in texels. `modifiers` is 1 if the
+/// coordinates are integers. For the timing model `access` holds the 32-byte sectors that the warp reads, one
+/// in each lane's place (at most 32 of them).
 inline constexpr int kTextureLodShift = 8;
+inline constexpr uint64_t kTextureOffset = uint64_t{1} << 16;
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 /// tld4: like tex with two dimensions, with the component that is gathered in MicroOp::modifiers.
 void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
-/// txq: src[0] is the handle, `imm` the TextureQuery. Takes no memory access.
+/// txq: src[0] is the handle, src[1] the level whose size is asked for, `imm` the TextureQuery. Takes no
+/// memory access.
 void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 
 }  // namespace gpusim::isa

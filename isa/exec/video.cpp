@@ -68,6 +68,8 @@ class Lane {
         return a + b;
       case VideoOp::kSub:
         return a - b;
+      case VideoOp::kAverage:  // a half goes away from zero
+        return a + b >= 0 ? (a + b + 1) >> 1 : (a + b) >> 1;
       case VideoOp::kAbsDiff:
         return std::abs(a - b);
       case VideoOp::kMin:

@@ -672,12 +672,165 @@ TEST(Surfaces, StoresOfEveryGeometry) {
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(word(run, i), i);
 }
 
+TEST(Surfaces, ReductionsOfAllLanesAndTypes) {
+  const auto number = [](const SurfaceRun& run, size_t i) {
+    int64_t v = 0;
+    std::memcpy(&v, &run.bytes[8 * i], 8);
+    return v;
+  };
+  const std::string value =  // lane * 3 - 40, the first two numbers of a row of 64 bits in turn
+      "mul.lo.u32 %r4, %r1, 3; sub.s32 %r4, %r4, 40; cvt.s64.s32 %d0, %r4;\n"
+      "and.b32 %r2, %r1, 1; shl.b32 %r2, %r2, 3; mov.u32 %r3, 1;\n";
+  const auto of_lanes = [](const auto& step, auto first, int parity) {
+    auto v = first;
+    for (int lane = parity; lane < 32; lane += 2) v = step(v, static_cast<decltype(first)>(lane * 3 - 40));
+    return v;
+  };
+  const auto run = [&](const std::string& statement) {
+    return run_surface(value + statement, plane(4, 2), numbered(8));
+  };
+  const auto least = [](auto a, auto b) { return std::min(a, b); };
+  const auto most = [](auto a, auto b) { return std::max(a, b); };
+  for (int parity = 0; parity < 2; ++parity) {  // at byte 8 * parity of row 1: words 4 and 6 of the surface
+    const auto at = static_cast<size_t>(2 + parity);
+    const auto word = [&](const std::string& statement) {
+      return static_cast<uint32_t>(number(run(statement), at));
+    };
+    const uint32_t first = 4 + 2 * static_cast<uint32_t>(parity);
+    EXPECT_EQ(word("sured.b.add.2d.u32.trap [%h, {%r2, %r3}], %r4;"),
+              of_lanes([](auto a, auto b) { return a + b; }, first, parity));
+    EXPECT_EQ(static_cast<int>(word("sured.b.min.2d.s32.zero [%h, {%r2, %r3}], %r4;")),
+              of_lanes(least, static_cast<int>(first), parity));
+    EXPECT_EQ(word("sured.b.max.2d.u32.clamp [%h, {%r2, %r3}], %r4;"), of_lanes(most, first, parity));
+    EXPECT_EQ(word("sured.b.and.2d.b32.trap [%h, {%r2, %r3}], %r4;"),
+              of_lanes([](auto a, auto b) { return a & b; }, first, parity));
+    EXPECT_EQ(word("sured.b.or.2d.b32.trap [%h, {%r2, %r3}], %r4;"),
+              of_lanes([](auto a, auto b) { return a | b; }, first, parity));
+    const int64_t both = int64_t{first + 1} << 32 | first;
+    EXPECT_EQ(number(run("sured.b.add.2d.u64.trap [%h, {%r2, %r3}], %d0;"), at),
+              of_lanes([](auto a, auto b) { return a + b; }, both, parity));
+    EXPECT_EQ(number(run("sured.b.min.2d.s64.trap [%h, {%r2, %r3}], %d0;"), at),
+              of_lanes(least, both, parity));
+  }
+}
+
+TEST(Surfaces, ReductionsByFormatCountTexels) {
+  const std::string text =
+      "sub.s32 %r4, %r1, 9; and.b32 %r2, %r1, 3; mov.u32 %r3, 0; sured.p.min.2d.b32.trap [%h, {%r2, %r3}], "
+      "%r4;";
+  for (const Type format : {Type::kU32, Type::kS32}) {
+    Texture t = plane(4, 1);
+    t.format = format;
+    const SurfaceRun run = run_surface(text, t, numbered(4));
+    for (int i = 0; i < 4; ++i) {
+      int32_t got = 0;
+      std::memcpy(&got, &run.bytes[4 * static_cast<size_t>(i)], 4);
+      // Unsigned, lanes 9 to 12 have 0 to 3; signed, lanes 0 to 3 have the least numbers.
+      const int least = std::min(i, (i + 3) % 4);
+      EXPECT_EQ(got, format == Type::kS32 ? i - 9 : least) << i;
+    }
+  }
+  // Nothing is written outside, and a texel of floating point has no reduction.
+  const SurfaceRun out =
+      run_surface("add.u32 %r2, %r1, 4; mov.u32 %r3, 0; sured.p.add.2d.b32.zero [%h, {%r2, %r3}], %r2;",
+                  plane(4, 1), numbered(4));
+  EXPECT_EQ(out.bytes, numbered(4));
+  Texture floats = plane(4, 1);
+  floats.format = Type::kF32;
+  EXPECT_EQ(run_surface(text, floats, numbered(4)).result.fault, FaultKind::kTextureShape);
+}
+
+TEST(Surfaces, FormattedStoresBecomeTexels) {
+  const auto bytes_of = [](const SurfaceRun& run, size_t at, size_t count) {
+    uint64_t v = 0;
+    std::memcpy(&v, &run.bytes[at], count);
+    return v;
+  };
+  Texture bytes = plane(8, 4);
+  bytes.format = Type::kU8, bytes.channels = 4;
+  const std::string place = "and.b32 %r2, %r1, 7; shr.u32 %r3, %r1, 3;\n";
+  SurfaceRun run = run_surface(place +
+                                   "mul.lo.u32 %r4, %r1, 10; mov.u32 %r5, 255; mov.u32 %r6, 256;\n"
+                                   "sust.p.2d.v4.b32.trap [%h, {%r2, %r3}], {%r1, %r4, %r5, %r6};",
+                               bytes, numbered(32));
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(bytes_of(run, 4 * i, 4), i | std::min(10 * i, 255u) << 8 | 0xffff0000u) << i;
+  bytes.format = Type::kS16, bytes.channels = 2;
+  run = run_surface(place +
+                        "sub.s32 %r4, %r1, 3; mad.lo.s32 %r5, %r4, 5000, 0;\n"
+                        "sust.p.2d.v2.b32.trap [%h, {%r2, %r3}], {%r4, %r5};",
+                    bytes, numbered(32));
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(bytes_of(run, 4 * static_cast<size_t>(i), 4),
+              static_cast<uint16_t>(i - 3) |
+                  static_cast<uint32_t>(static_cast<uint16_t>(std::min((i - 3) * 5000, 32767))) << 16)
+        << i;
+  // Channels that the vector lacks stay as they were; what the texel lacks is dropped.
+  run = run_surface(place + "sust.p.2d.b32.trap [%h, {%r2, %r3}], %r1;", bytes, std::vector<std::byte>(128));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(bytes_of(run, 4 * i, 4), i);
+  bytes.format = Type::kU32, bytes.channels = 1;
+  run = run_surface(place + "sust.p.2d.v2.b32.trap [%h, {%r2, %r3}], {%r1, %r3};", bytes, numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(bytes_of(run, 4 * i, 4), i);
+}
+
+TEST(Surfaces, FormattedStoresOfHalves) {
+  Texture t = plane(16, 1);
+  t.format = Type::kF16, t.pitch = 64, t.channels = 2;
+  // 1 + 2^-11 is halfway and goes to the even one, 1 + 3 * 2^-11 goes up; denormals; out of range; NaN.
+  const std::pair<uint32_t, uint16_t> cases[] = {
+      {0x3f800000, 0x3c00}, {0x3f801000, 0x3c00}, {0x3f803000, 0x3c02}, {0x3f801001, 0x3c01},
+      {0xc0490fdb, 0xc248}, {0x33800000, 0x0001}, {0x33000000, 0x0000}, {0x33000001, 0x0001},
+      {0x387fc000, 0x03ff}, {0x387ff000, 0x0400}, {0x477fe000, 0x7bff}, {0x477feff0, 0x7bff},
+      {0x477ff000, 0x7c00}, {0xff800000, 0xfc00}, {0x7fc00000, 0x7fff}, {0x80000000, 0x8000}};
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    const SurfaceRun run = run_surface(
+        fmt::format(
+            "mov.u32 %r2, {}; mov.u32 %r3, 0; mov.b32 %r4, {}; sust.p.2d.v2.b32.trap [%h, {{%r2, %r3}}], "
+            "{{%r4, %r4}};",
+            i, cases[i].first),
+        t, std::vector<std::byte>(64));
+    uint16_t got[2] = {};
+    std::memcpy(got, &run.bytes[4 * i], 4);
+    EXPECT_EQ(got[0], cases[i].second) << i;
+    EXPECT_EQ(got[1], cases[i].second) << i;
+  }
+}
+
 TEST(Surfaces, QueriesAndTexturesThatCannotBeWritten) {
   const SurfaceRun run =
       run_surface("suq.width.b32 %r2, [%h]; suq.height.b32 %r3, [%h]; st.global.v2.u32 [%out], {%r2, %r3};",
                   plane(8, 4), numbered(32));
   EXPECT_EQ(run.out[0], 8u);
   EXPECT_EQ(run.out[1], 4u);
+}
+
+TEST(Queries, OfLevelsOfATexture) {
+  Texture t = plane(8, 4);
+  for (uint32_t level = 0; level < 3; ++level) {
+    TextureLevel l;
+    l.size = {8u >> level, 4u >> level, 1};
+    t.levels.push_back(l);
+  }
+  const std::string ask =
+      "and.b32 %r2, %r1, 3; txq.level.width.b32 %r4, [%h], %r2; txq.level.height.b32 %r5, [%h], %r2;\n"
+      "txq.level.depth.b32 %r6, [%h], %r2; txq.num_mipmap_levels.b32 %r7, [%h];\n"
+      "st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7}; txq.level.width.b32 %r4, [%h], 1;\n"
+      "txq.width.b32 %r5, [%h]; st.global.v2.u32 [%out+16], {%r4, %r5};";
+  SurfaceRun run = run_surface(ask, t, numbered(32));
+  for (uint32_t lane = 0; lane < 4; ++lane) {
+    const uint32_t* out = &run.out[64ul * lane];
+    EXPECT_EQ(out[0], lane < 3 ? 8u >> lane : 0u) << lane;
+    EXPECT_EQ(out[1], lane < 3 ? 4u >> lane : 0u) << lane;
+    EXPECT_EQ(out[2], 0u) << "no depth";
+    EXPECT_EQ(out[3], 3u);
+    EXPECT_EQ(out[4], 4u);
+    EXPECT_EQ(out[5], 8u);
+  }
+  t.levels.clear();
+  run = run_surface(ask, t, numbered(32));
+  EXPECT_EQ(run.out[0], 8u);
+  EXPECT_EQ(run.out[64], 0u);
+  EXPECT_EQ(run.out[3], 1u) << "a texture without levels has one";
 }
 
 TEST(Gathers, GiveTheFourTexelsCounterClockwise) {
@@ -696,6 +849,60 @@ TEST(Gathers, GiveTheFourTexelsCounterClockwise) {
   ASSERT_TRUE(run.result.finished);
   const float expected[] = {5, 6, 2, 1};
   for (size_t c = 0; c < 4; ++c) EXPECT_EQ(std::bit_cast<float>(run.out[c]), expected[c]);
+}
+
+TEST(Offsets, AreTexelsBehindTheCoordinates) {
+  // Texel (2, 1) of 8 x 4 with normalized and other coordinates, and two to the left, one down.
+  for (const bool normalized : {false, true}) {
+    Texture t = plane(8, 4);
+    t.normalized = normalized;
+    const char* const x = normalized ? "0f3EA00000" : "0f40200000";  // 2.5, of 8
+    const char* const y = normalized ? "0f3EC00000" : "0f3FC00000";  // 1.5, of 4
+    const SurfaceRun run = run_surface(
+        fmt::format(
+            "mov.f32 %f1, {}; mov.f32 %f2, {}; mov.u32 %r2, -2; mov.f32 %f3, 0f00000000;\n"
+            "tex.2d.v4.u32.f32 {{%r4, %r5, %r6, %r7}}, [%h, {{%f1, %f2}}], {{%r2, 1}};\n"
+            "tex.level.2d.v4.u32.f32 {{%r8, %r5, %r6, %r7}}, [%h, {{%f1, %f2}}], %f3, {{-8, 0}};\n"
+            "tex.grad.2d.v4.u32.f32 {{%r9, %r5, %r6, %r7}}, [%h, {{%f1, %f2}}], {{%f3, %f3}}, {{%f3, %f3}}, "
+            "{{5, 2}};\n"
+            "st.global.v2.u32 [%out], {{%r4, %r8}}; st.global.u32 [%out+8], %r9;",
+            x, y),
+        t, numbered(32));
+    ASSERT_TRUE(run.result.finished);
+    EXPECT_EQ(run.out[0], 16u);
+    EXPECT_EQ(run.out[1], 8u) << "clamped";
+    EXPECT_EQ(run.out[2], 31u);
+  }
+}
+
+TEST(Offsets, OfTexelNumbersLinesVolumesAndGathers) {
+  SurfaceRun run = run_surface(
+      "mov.u32 %r2, 3; mov.u32 %r3, 2;\n"
+      "tex.2d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%h, {%r2, %r3}], {1, -2}; st.global.u32 [%out], %r4;",
+      plane(8, 4), numbered(32));
+  EXPECT_EQ(run.out[0], 4u);
+  Texture line = plane(32, 1);
+  line.dimensions = 1;
+  run = run_surface(
+      "mov.f32 %f1, 0f40E00000; tex.1d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1}], 4;\n"
+      "st.global.u32 [%out], %r4;",
+      line, numbered(32));
+  EXPECT_EQ(run.out[0], 11u);
+  Texture volume = plane(4, 4);
+  volume.dimensions = 3, volume.size = {4, 4, 2};
+  run = run_surface(
+      "mov.f32 %f1, 0f3F800000; mov.u32 %r2, 1;\n"
+      "tex.3d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f1, %f1, %f1}], {%r2, 2, -1, 0};\n"
+      "st.global.u32 [%out], %r4;",
+      volume, numbered(32));
+  EXPECT_EQ(run.out[0], 14u);
+  run = run_surface(
+      "mov.f32 %f1, 0f40000000; mov.f32 %f2, 0f3F800000; mov.u32 %r2, 3;\n"
+      "tld4.r.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%r2, 1};\n"
+      "st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};",
+      plane(8, 4), numbered(32));
+  const uint32_t expected[] = {20, 21, 13, 12};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(run.out[i], expected[i]) << i;
 }
 
 TEST(Cubes, EachDirectionHasItsFace) {
@@ -828,11 +1035,44 @@ TEST(Video, SimdOfBytesAndHalves) {
   });
 }
 
-TEST(Video, WhatIsNotSimulatedIsNamed) {
-  for (const char* statement :
-       {"vavrg4.u32.u32.u32 %r0, %r1, %r2, %r3;", "vadd4.u32.u32.u32 %r0, %r1.b7654, %r2, %r3;"})
-    EXPECT_THAT(lower_error(warp_kernel(".reg .b32 %r<8>;", std::string(statement) + "\nret;")),
-                testing::HasSubstr("not supported yet"));
+TEST(Video, AveragesRoundAwayFromZero) {
+  const auto bytes = [](uint32_t w, size_t i) { return static_cast<int>(w >> (8 * i) & 0xff); };
+  check_video("vavrg4.u32.u32.u32 %r0, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t) {
+    uint32_t d = 0;
+    for (size_t i = 0; i < 4; ++i) d |= static_cast<uint32_t>((bytes(a, i) + bytes(b, i) + 1) / 2) << (8 * i);
+    return d;
+  });
+  check_video("vavrg4.s32.s32.s32 %r0, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t) {
+    uint32_t d = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const double mean = (static_cast<int8_t>(bytes(a, i)) + static_cast<int8_t>(bytes(b, i))) / 2.0;
+      d |= static_cast<uint32_t>(static_cast<int>(std::round(mean)) & 0xff) << (8 * i);
+    }
+    return d;
+  });
+  check_video("vavrg2.s32.u32.s32.add %r0, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    for (int i = 0; i < 2; ++i) {
+      const double mean = (static_cast<uint16_t>(a >> (16 * i)) + static_cast<int16_t>(b >> (16 * i))) / 2.0;
+      c += static_cast<uint32_t>(static_cast<int16_t>(std::round(mean)));
+    }
+    return c;
+  });
+}
+
+TEST(Video, SimdSourcesAreAnyPartsOfBoth) {
+  check_video("vadd4.u32.u32.u32 %r0, %r1.b0725, %r2.b6144, %r3;", [](uint32_t a, uint32_t b, uint32_t) {
+    const auto part = [&](int n) { return n < 4 ? a >> (8 * n) & 0xff : b >> (8 * (n - 4)) & 0xff; };
+    const int first[] = {5, 2, 7, 0}, second[] = {4, 4, 1, 6};
+    uint32_t d = 0;
+    for (int i = 0; i < 4; ++i) d |= ((part(first[i]) + part(second[i])) & 0xff) << (8 * i);
+    return d;
+  });
+  check_video("vsub2.s32.s32.s32 %r0.h1, %r1.h03, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    return (c & 0xffff) | ((a & 0xffff) - (b >> 16)) << 16;
+  });
+  check_video("vabsdiff4.u32.u32.u32.add %r0.b0, %r1, %r2.b0003, %r3;", [](uint32_t a, uint32_t, uint32_t c) {
+    return c + static_cast<uint32_t>(std::abs(static_cast<int>(a & 0xff) - static_cast<int>(a >> 24)));
+  });
 }
 
 // --- tf32 ---

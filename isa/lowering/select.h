@@ -213,6 +213,7 @@ class Selector {
   void texture_gather(Frame& frame, const Instruction& inst);
   std::optional<Value> texture_handle_of(Frame& frame, const Operand& operand);
   Op texture_op(const Instruction& inst, MemFn function, uint64_t what, const Value& handle);
+  bool add_offsets(Frame& frame, const Instruction& inst, size_t operand, Op& op);
 
   // select_wmma.cpp
   void wmma_transfer(Frame& frame, const Instruction& inst);

@@ -109,6 +109,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
       break;
     case Opcode::kSuld:
     case Opcode::kSust:
+    case Opcode::kSured:
       surface_access(frame, inst);
       break;
     case Opcode::kSuq:

@@ -1,4 +1,4 @@
-// Selection of suld, sust, suq and tld4 (PTX ISA, "Surface Instructions" and tld4).
+// Selection of suld, sust, sured, suq and tld4 (PTX ISA, "Surface Instructions" and tld4).
 #include <algorithm>
 
 #include "isa/exec/surface.h"
@@ -12,6 +12,13 @@ namespace {
 SurfaceEdge edge_of(const Instruction& inst) {
   if (has_word(inst, "clamp")) return SurfaceEdge::kClamp;
   return has_word(inst, "zero") ? SurfaceEdge::kZero : SurfaceEdge::kTrap;
+}
+
+SurfaceReduction reduction_of(const Instruction& inst) {
+  if (has_word(inst, "min")) return SurfaceReduction::kMin;
+  if (has_word(inst, "max")) return SurfaceReduction::kMax;
+  if (has_word(inst, "and")) return SurfaceReduction::kAnd;
+  return has_word(inst, "or") ? SurfaceReduction::kOr : SurfaceReduction::kAdd;
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ bool Selector::add_coordinates(Frame& frame, const Instruction& inst, const Oper
 }
 
 void Selector::surface_access(Frame& frame, const Instruction& inst) {
-  const bool store = inst.opcode == Opcode::kSust;
+  const bool reduces = inst.opcode == Opcode::kSured, store = reduces || inst.opcode == Opcode::kSust;
   const Operand& place = inst.operands[store ? 0 : 1];
   const auto handle = texture_handle_of(frame, place);
   if (!handle) return;
@@ -46,7 +53,11 @@ void Selector::surface_access(Frame& frame, const Instruction& inst) {
   form.edge = edge_of(inst);
   form.element_bytes = static_cast<uint8_t>(type_bytes(inst.mods.type));
   form.elements = inst.mods.vector;
-  Op op = texture_op(inst, store ? &execute_sust : &execute_suld, form.packed(), *handle);
+  form.formatted = has_word(inst, "p");
+  form.reduction = reduction_of(inst);
+  form.is_signed = is_signed(inst.mods.type);
+  const MemFn function = reduces ? &execute_sured : store ? &execute_sust : &execute_suld;
+  Op op = texture_op(inst, function, form.packed(), *handle);
   if (store) {
     op.kind = OpKind::kStore;
     op.op_class = OpClass::kStoreGlobal;
@@ -86,7 +97,7 @@ void Selector::texture_gather(Frame& frame, const Instruction& inst) {
   constexpr std::array<std::string_view, 4> kComponents{"r", "g", "b", "a"};
   for (uint8_t c = 0; c < kComponents.size(); ++c)
     if (has_word(inst, kComponents[c])) op.modifiers = c;
-  if (!add_coordinates(frame, inst, source, Type::kF32, op)) return;
+  if (!add_coordinates(frame, inst, source, Type::kF32, op) || !add_offsets(frame, inst, 2, op)) return;
   const std::vector<Operand> parts = elements(frame, inst.operands[0]);
   if (parts.size() != op.dst.size()) return unsupported(inst, "this result vector");
   for (const Operand& p : parts) op.dst[op.num_dst++] = destination(frame, p, Type::kB32);

@@ -46,6 +46,25 @@ Op Selector::texture_op(const Instruction& inst, MemFn function, uint64_t what, 
   return op;
 }
 
+/// The offsets in texels behind the coordinates and the level, if the instruction has them; false after an
+/// error.
+bool Selector::add_offsets(Frame& frame, const Instruction& inst, size_t operand, Op& op) {
+  if (operand >= inst.operands.size()) return true;
+  const std::vector<Operand> steps = elements(frame, inst.operands[operand]);
+  const auto dimensions = static_cast<size_t>(shape_dimensions(inst.mods.texture));
+  if (op.num_src + dimensions > op.src.size()) {
+    unsupported(inst, "an offset with gradients of three dimensions");
+    return false;
+  }
+  if (steps.size() < dimensions) {
+    unsupported(inst, "this offset");
+    return false;
+  }
+  op.imm |= kTextureOffset;
+  for (size_t d = 0; d < dimensions; ++d) op.src[op.num_src++] = value(frame, steps[d], Type::kS32);
+  return true;
+}
+
 void Selector::texture_read(Frame& frame, const Instruction& inst) {
   if (inst.operands.size() < 2 || inst.operands[1].elements.empty())
     return unsupported(inst, "this instruction");
@@ -74,6 +93,7 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
     if (steps.size() < dimensions) return unsupported(inst, "this gradient");
     for (size_t d = 0; d < dimensions; ++d) op.src[op.num_src++] = value(frame, steps[d], Type::kF32);
   }
+  if (!add_offsets(frame, inst, 2 + (lod == TextureLod::kLevel ? 1 : gradients), op)) return;
   const std::vector<Operand> parts = elements(frame, inst.operands[0]);
   if (parts.size() != op.dst.size()) return unsupported(inst, "this result vector");
   for (const Operand& p : parts) op.dst[op.num_dst++] = destination(frame, p, Type::kB32);
@@ -89,10 +109,12 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
 }
 
 void Selector::texture_query(Frame& frame, const Instruction& inst) {
-  if (inst.operands.size() != 2) return unsupported(inst, "this instruction");
+  if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
   const auto handle = texture_handle_of(frame, inst.operands[1]);
   if (!handle) return;
   Op op = texture_op(inst, &execute_txq, static_cast<uint64_t>(inst.mods.query), *handle);
+  op.src[op.num_src++] =
+      inst.operands.size() > 2 ? value(frame, inst.operands[2], Type::kU32) : Value{kNoVar, false, 0};
   const Var result = op.dst[op.num_dst++] = destination(frame, inst.operands[0], Type::kB32);
   emit(op);
   write_back(frame, inst.operands[0], Type::kB32, result);

@@ -22,6 +22,15 @@ void Selector::video(Frame& frame, const Instruction& inst) {
   for (size_t k = 1; k < 4; ++k)
     op.src[op.num_src++] =
         k < inst.operands.size() ? value(frame, inst.operands[k], Type::kB32) : Value{kNoVar, false, 0};
+  const std::array<Value, 2> sources{op.src[0], op.src[1]};
+  for (size_t k = 0; k < sources.size(); ++k) {
+    const std::optional<uint32_t> selector = video_selector(inst, k + 1);
+    if (!selector) continue;
+    const Var gathered = program_.new_var(VarClass::kRow32);
+    emit_form(form_key(Opcode::kPrmt, Type::kB32), {gathered},
+              std::array{sources[0], sources[1], Value{kNoVar, false, *selector}});
+    op.src[k] = Value{gathered, false, 0};
+  }
   op.dst[op.num_dst++] = destination(frame, inst.operands[0], Type::kB32);
   const Var result = op.dst[0];
   emit(op);

@@ -255,7 +255,8 @@ TEST(TextureStatements, Verifier) {
   EXPECT_EQ(complaint("tex.cube.v4.f32.f32 " + to + "[t, {%f5, %f6, %f7, %f7}];"), "");
   EXPECT_EQ(complaint("tex.cube.v4.f32.f32 " + to + "[t, {%f5, %f6}];"),
             "'tex.cube.v4.f32.f32' needs 3 coordinates, found 2");
-  EXPECT_EQ(complaint("tex.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], {%r1, %r1};"),
+  EXPECT_EQ(complaint("tex.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], {%r1, %r1};"), "");
+  EXPECT_EQ(complaint("tex.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], {%r1, %r1}, %f7;"),
             "'tex.2d.v4.f32.f32' is not supported yet");
 }
 

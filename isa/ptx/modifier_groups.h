@@ -153,7 +153,7 @@ constexpr uint64_t groups_of(Opcode op) {
     case kTex:
       return kTextureShapes | kTextureLods | kVector;
     case kTxq:
-      return kTextureQueries;
+      return kTextureQueries | kTextureLods;
     case kPrefetch:
       return kSpace | kLevel | kEvictL2;
     case kPrefetchu:

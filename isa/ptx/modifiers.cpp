@@ -215,6 +215,7 @@ const Row kRows[] = {
     {"addr_mode_0", kTextureQueries, SET(query, TextureQuery::kAddressMode0)},
     {"addr_mode_1", kTextureQueries, SET(query, TextureQuery::kAddressMode1)},
     {"addr_mode_2", kTextureQueries, SET(query, TextureQuery::kAddressMode2)},
+    {"num_mipmap_levels", kTextureQueries, SET(query, TextureQuery::kLevels)},
     {"u4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 4); }},
     {"s4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kS8, 4); }},
     {"u2", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 2); }},
@@ -252,23 +253,11 @@ struct Unsupported {
 
 using enum Opcode;
 constexpr Unsupported kUnsupported[] = {
-    {kCvt, "e2m1x2"},
-    {kCvt, "e2m3x2"},
-    {kCvt, "e3m2x2"},
-    {kCvt, "e4m3x4"},
-    {kCvt, "e5m2x4"},
-    {kCvt, "e2m1x4"},
-    {kCvt, "e2m3x4"},
-    {kCvt, "e3m2x4"},
-    {kCvt, "ue8m0x2"},
-    {kCvt, "rs"},
-    {kFma, "oob"},
-    {kTex, "2dms"},
-    {kTex, "a2dms"},
-    {kTxq, "level"},
-    {kTxq, "num_mipmap_levels"},
-    {kTxq, "num_samples"},
-    {kTxq, "force_unnormalized_coords"},
+    {kCvt, "e2m1x2"}, {kCvt, "e2m3x2"},      {kCvt, "e3m2x2"},
+    {kCvt, "e4m3x4"}, {kCvt, "e5m2x4"},      {kCvt, "e2m1x4"},
+    {kCvt, "e2m3x4"}, {kCvt, "e3m2x4"},      {kCvt, "ue8m0x2"},
+    {kCvt, "rs"},     {kFma, "oob"},         {kTex, "2dms"},
+    {kTex, "a2dms"},  {kTxq, "num_samples"}, {kTxq, "force_unnormalized_coords"},
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {

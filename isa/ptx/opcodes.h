@@ -66,7 +66,8 @@ enum class TextureQuery : uint8_t {
   kFilterMode,
   kAddressMode0,
   kAddressMode1,
-  kAddressMode2
+  kAddressMode2,
+  kLevels
 };
 /// Matrix of wmma.load and wmma.store.
 enum class WmmaMatrix : uint8_t { kNone, kA, kB, kC, kD };

@@ -132,9 +132,12 @@ constexpr Spelling kSpellings[] = {
     {"multimem", "*", 1, 16, 90, 801},
     {"suld.b", "1d|2d|3d|a1d|a2d ca|cg|cs|cv? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
     {"sust.b", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
-    {"sust.p", "1d|2d|3d|a1d|a2d v2|v4? b32|u32|s32|f32 trap|clamp|zero", 2, 2, 20, 105},
-    {"sured.b", "add|min|max|and|or 1d|2d|3d u32|u64|s32|s64|b32|b64 trap|clamp|zero", 2, 2, 20, 300},
-    {"sured.p", "add|min|max|and|or 1d|2d|3d b32|b64 trap|clamp|zero", 2, 2, 20, 300},
+    {"sust.p", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b32 trap|clamp|zero", 2, 2, 20, 105},
+    {"sured.b", "add 1d|2d|3d u32|s32|u64 trap|clamp|zero", 2, 2, 20, 300},
+    {"sured.b", "min|max 1d|2d|3d u32|s32|u64|s64 trap|clamp|zero", 2, 2, 20, 300},
+    {"sured.b", "and|or 1d|2d|3d b32 trap|clamp|zero", 2, 2, 20, 300},
+    {"sured.p", "add|and|or 1d|2d|3d b32 trap|clamp|zero", 2, 2, 20, 300},
+    {"sured.p", "min|max 1d|2d|3d b32|b64 trap|clamp|zero", 2, 2, 20, 300},
     {"suq", "width|height|depth|channel_data_type|channel_order|array_size|memory_layout b32", 2, 2, 20, 105},
     {"tld4", "r|g|b|a 2d|a2d|cube|acube v4 u32.f32|s32.f32|f32.f32", 2, 4, 20, 302},
     {"vadd", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
@@ -169,10 +172,10 @@ using Words = std::vector<std::string_view>;
 
 /// Opcodes of the table of which some or all instructions are simulated.
 constexpr Opcode kSpelled[] = {
-    Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,           Opcode::kCpAsync,
-    Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,      Opcode::kMma,
-    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster, Opcode::kAsync,
-    Opcode::kWgmma,    Opcode::kTensormap};
+    Opcode::kSuld,    Opcode::kSust,     Opcode::kSured,      Opcode::kSuq,      Opcode::kTld4,
+    Opcode::kCpAsync, Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,
+    Opcode::kMma,     Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster,
+    Opcode::kAsync,   Opcode::kWgmma,    Opcode::kTensormap};
 
 Words split(std::string_view text, char separator) {
   Words words;

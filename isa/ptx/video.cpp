@@ -17,15 +17,16 @@ VideoForm VideoForm::unpacked(uint64_t bits) { return std::bit_cast<VideoForm>(b
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, VideoOp>, 9> kNames{{{"vadd", VideoOp::kAdd},
-                                                                      {"vsub", VideoOp::kSub},
-                                                                      {"vabsdiff", VideoOp::kAbsDiff},
-                                                                      {"vmin", VideoOp::kMin},
-                                                                      {"vmax", VideoOp::kMax},
-                                                                      {"vshl", VideoOp::kShl},
-                                                                      {"vshr", VideoOp::kShr},
-                                                                      {"vmad", VideoOp::kMad},
-                                                                      {"vset", VideoOp::kSet}}};
+constexpr std::array<std::pair<std::string_view, VideoOp>, 10> kNames{{{"vadd", VideoOp::kAdd},
+                                                                       {"vsub", VideoOp::kSub},
+                                                                       {"vavrg", VideoOp::kAverage},
+                                                                       {"vabsdiff", VideoOp::kAbsDiff},
+                                                                       {"vmin", VideoOp::kMin},
+                                                                       {"vmax", VideoOp::kMax},
+                                                                       {"vshl", VideoOp::kShl},
+                                                                       {"vshr", VideoOp::kShr},
+                                                                       {"vmad", VideoOp::kMad},
+                                                                       {"vset", VideoOp::kSet}}};
 
 /// What stands behind the register of each operand: "b0" of %r1.b0.
 std::vector<std::string_view> parts_of(const Instruction& i) {
@@ -66,16 +67,31 @@ std::optional<uint8_t> mask_of(std::string_view text, uint8_t lanes) {
   return mask;
 }
 
+/// "b7654", the bytes of b from the highest, as prmt names them; "h32" are the same.
+std::optional<uint32_t> selector_of(std::string_view text, uint8_t lanes) {
+  if (text.size() != lanes + 1u || text[0] != (lanes == 4 ? 'b' : 'h')) return std::nullopt;
+  const auto bytes = static_cast<uint32_t>(4 / lanes), parts = 8 / bytes;
+  uint32_t selector = 0;
+  for (const char c : text.substr(1)) {
+    const auto part = static_cast<uint32_t>(c - '0');
+    if (part >= parts) return std::nullopt;
+    for (uint32_t byte = bytes; byte-- > 0;) selector = selector << 4 | (part * bytes + byte);
+  }
+  return selector;
+}
+
 bool set_parts(const std::vector<std::string_view>& parts, VideoForm& form) {
   if (parts.size() < 3) return false;
-  const auto a = part_of(parts[1]), b = part_of(parts[2]);
   if (form.lanes > 1) {
     const auto mask = mask_of(parts[0], form.lanes);
-    if (!mask || !parts[1].empty() || !parts[2].empty()) return false;
+    const auto taken = [&](std::string_view p) {
+      return p.empty() || selector_of(p, form.lanes).has_value();
+    };
+    if (!mask || !taken(parts[1]) || !taken(parts[2])) return false;
     form.mask = *mask;
     return true;
   }
-  const auto d = part_of(parts[0]);
+  const auto d = part_of(parts[0]), a = part_of(parts[1]), b = part_of(parts[2]);
   if (!a || !b || !d) return false;
   form.d = *d, form.a = *a, form.b = *b;
   return true;
@@ -108,6 +124,12 @@ std::optional<VideoForm> video_form(const Instruction& i) {
                                     (is_signed(b) ? kVideoSignedB : 0) | (has("sat") ? kVideoSat : 0) |
                                     (has("wrap") ? kVideoWrap : 0));
   return set_parts(parts_of(i), form) ? std::optional(form) : std::nullopt;
+}
+
+std::optional<uint32_t> video_selector(const Instruction& i, size_t operand) {
+  const std::optional<VideoForm> form = video_form(i);
+  if (!form || form->lanes == 1) return std::nullopt;
+  return selector_of(parts_of(i)[operand], form->lanes);
 }
 
 }  // namespace gpusim::isa

@@ -8,7 +8,7 @@
 
 namespace gpusim::isa {
 
-enum class VideoOp : uint8_t { kAdd, kSub, kAbsDiff, kMin, kMax, kShl, kShr, kMad, kSet };
+enum class VideoOp : uint8_t { kAdd, kSub, kAverage, kAbsDiff, kMin, kMax, kShl, kShr, kMad, kSet };
 enum class VideoSecond : uint8_t { kNone, kAdd, kMin, kMax };
 /// Part of a word: 0 all of it, 1 to 4 the bytes from the lowest, 5 and 6 the halves.
 using VideoPart = uint8_t;
@@ -30,7 +30,10 @@ inline constexpr uint8_t kVideoSignedD = 1, kVideoSignedA = 2, kVideoSignedB = 4
 /// Of vmad.
 inline constexpr uint8_t kVideoPlusOne = 1, kVideoShift7 = 2, kVideoShift15 = 4;
 
-/// Nothing if the instruction is not simulated (vavrg, and SIMD forms that choose parts of a and b).
+/// Nothing if its operands have parts that the instruction does not have.
 [[nodiscard]] std::optional<VideoForm> video_form(const Instruction& i);
+/// Selector by which prmt takes the parts of SIMD operand `operand` (1: a, 2: b) from a and b, as %r1.b7654
+/// names them; nothing if it is the operand as it stands.
+[[nodiscard]] std::optional<uint32_t> video_selector(const Instruction& i, size_t operand);
 
 }  // namespace gpusim::isa

@@ -15,6 +15,8 @@ struct Captures {
   std::map<const Event*, Capture> events;        ///< recorded in streams that are captured
   std::map<std::thread::id, CaptureMode> modes;  ///< of threads that have exchanged theirs
   uint64_t next = 1;
+  /// What programs were told the last nodes of a stream are: some read it when the capture has ended.
+  std::map<const Stream*, std::vector<Node*>> told;
 };
 Captures& captures() {
   static auto& all = common_state<Captures>("captures");
@@ -327,13 +329,16 @@ int status_of(const Capture* capture) {
 cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& to, Default null = Default::kLegacy) {
   return call([&](Device& device) {
     require(to.status != nullptr);
-    Capture* capture = any_capture_of(stream_of(device, stream, null));
+    const Stream& s = stream_of(device, stream, null);
+    Capture* capture = any_capture_of(s);
     *to.status = status_of(capture);
     if (capture == nullptr || capture->sequence->invalidated) return;
     if (to.id != nullptr) *to.id = capture->sequence->id;
     // The program may add nodes to the graph.
     if (to.graph != nullptr) *to.graph = keep(capture->sequence->graph);
-    if (to.last != nullptr) *to.last = reinterpret_cast<const cudaGraphNode_t*>(capture->last.data());
+    std::vector<Node*>& told = captures().told[&s];
+    told = capture->last;
+    if (to.last != nullptr) *to.last = reinterpret_cast<const cudaGraphNode_t*>(told.data());
     if (to.edges != nullptr) *to.edges = nullptr;
     if (to.count != nullptr) *to.count = capture->last.size();
   });

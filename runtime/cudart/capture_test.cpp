@@ -16,6 +16,9 @@ cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, int*, unsigned long long*, cudaGraph_t*,
+                                     const cudaGraphNode_t**, const void**, size_t*);
+cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
 cudaError_t cudaGraphGetEdges(cudaGraph_t, cudaGraphNode_t*, cudaGraphNode_t*, void*, size_t*);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 }
@@ -81,6 +84,31 @@ TEST_F(CudartCapture, EndsWhereItBegan) {
   ASSERT_EQ(cudaEventRecord(joined_, second_), 0);
   ASSERT_EQ(cudaStreamWaitEvent(first_, joined_, 0), 0);
   expect_graph(first_);
+}
+
+// CCCL's path_builder reads them when the capture has ended.
+TEST_F(CudartCapture, TheLastNodesOfAStreamMayBeReadLater) {
+  float* const y = device_floats({1});
+  const auto capture = [&](cudaStream_t stream, const cudaGraphNode_t*& last) {
+    ASSERT_EQ(cudaStreamBeginCapture(stream, kRelaxed), 0);
+    ASSERT_EQ(scale(y, 2, 1, stream), 0);
+    int status = 0;
+    size_t count = 0;
+    ASSERT_EQ(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, nullptr, &count), 0);
+    ASSERT_EQ(count, 1u);
+  };
+  const cudaGraphNode_t *first = nullptr, *second = nullptr;
+  capture(first_, first);
+  capture(second_, second);
+  for (const auto& [stream, last] : {std::pair{first_, first}, std::pair{second_, second}}) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t node = nullptr;
+    size_t count = 1;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+    ASSERT_EQ(cudaGraphGetNodes(graph, &node, &count), 0);
+    EXPECT_EQ(*last, node);
+    EXPECT_EQ(cudaGraphDestroy(graph), 0);
+  }
 }
 
 TEST_F(CudartCapture, WhatWasForkedMustJoin) {

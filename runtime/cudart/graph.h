@@ -112,6 +112,9 @@ inline Node& of_type(Node& node, Node::Type type) {
 [[nodiscard]] inline cudaGraphNode_t handle_of(Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
 /// Node of a clone or an executable graph that was made from `node`.
 [[nodiscard]] Node& node_in(Graph& made, cudaGraphNode_t node);
+/// Gives a node of an executable graph another copy, which may be neither of nothing nor between other kinds
+/// of memory than before.
+void change_copy(Node& node, Copy copy);
 cudaGraph_t keep(std::shared_ptr<Graph> graph);
 cudaGraphExec_t keep_executable(std::shared_ptr<Graph> graph);
 [[nodiscard]] bool has_executable(const Graph& graph);

@@ -182,6 +182,8 @@ UpdateResult compare(const Graph& executable, const Graph& graph) {
         return result(kTopologyChanged, before);
     if (old.memory != node.memory) return result(kUpdateNotSupported);
     if (old.condition != node.condition) return result(kParametersChanged);
+    if (old.type == Node::Type::kCopy && old.copy.direction != node.copy.direction)
+      return result(kParametersChanged);
     if (old.cooperative != node.cooperative) return result(kAttributesChanged);
     if (old.child != nullptr) {
       const UpdateResult inner = compare(*old.child, *node.child);

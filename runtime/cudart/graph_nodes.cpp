@@ -169,6 +169,11 @@ cudaError_t add_any_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGra
 
 }  // namespace
 
+void change_copy(Node& node, Copy copy) {
+  require(of_type(node, Node::Type::kCopy).copy.direction == copy.direction && copy.bytes() != 0);
+  node.copy = std::move(copy);
+}
+
 GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                  const cudaGraphNode_t* after, size_t count,
                                                  const cudaKernelNodeParams* p) {
@@ -228,7 +233,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t execu
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    of_type(node_in(executable_of(executable), node), Node::Type::kCopy).copy = copy_3d(device, *p);
+    change_copy(node_in(executable_of(executable), node), copy_3d(device, *p));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -250,8 +255,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exe
                                                              cudaMemcpyKind kind) {
   return call([&](Device& device) {
     device.synchronize();
-    of_type(node_in(executable_of(executable), node), Node::Type::kCopy).copy =
-        linear_copy(device, to, from, bytes, kind);
+    change_copy(node_in(executable_of(executable), node), linear_copy(device, to, from, bytes, kind));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -290,8 +294,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec
                                                                    size_t offset, cudaMemcpyKind kind) {
   return call([&](Device& device) {
     device.synchronize();
-    Node& n = of_type(node_in(executable_of(executable), node), Node::Type::kCopy);
-    n.copy = to_symbol(device, symbol, from, bytes, offset, kind);
+    change_copy(node_in(executable_of(executable), node),
+                to_symbol(device, symbol, from, bytes, offset, kind));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable,
@@ -300,8 +304,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphEx
                                                                      size_t offset, cudaMemcpyKind kind) {
   return call([&](Device& device) {
     device.synchronize();
-    Node& n = of_type(node_in(executable_of(executable), node), Node::Type::kCopy);
-    n.copy = from_symbol(device, to, symbol, bytes, offset, kind);
+    change_copy(node_in(executable_of(executable), node),
+                from_symbol(device, to, symbol, bytes, offset, kind));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,

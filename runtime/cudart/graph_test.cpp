@@ -25,6 +25,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t, cudaGraph_t, UpdateResult*);
 cudaError_t cudaGraphCreate(cudaGraph_t*, unsigned);
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, void*,
                                      const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t, cudaGraphNode_t, const cudaMemcpy3DParms*);
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t, cudaMemcpy3DParms*);
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t,
@@ -413,10 +414,31 @@ TEST_F(Cudart, CopiesToSymbolsAreChanged) {
   EXPECT_EQ(offset(), 2);
   ASSERT_EQ(cudaGraphExecMemcpyNodeSetParamsToSymbol(executable, node, offset_shadow, &three, 4, 0, kind), 0);
   EXPECT_EQ(offset(), 3);
-  ASSERT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(executable, node, &back, offset_shadow, 4, 0,
+  // Neither a copy of nothing nor one the other way.
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsToSymbol(executable, node, offset_shadow, &two, 0, 0, kind),
+            error(Code::kInvalidValue));
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(executable, node, &back, offset_shadow, 4, 0,
+                                                       cudaMemcpyDeviceToHost),
+            error(Code::kInvalidValue));
+  const cudaMemcpy3DParms nothing{};
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParams(executable, node, &nothing), error(Code::kInvalidValue));
+  EXPECT_EQ(offset(), 3);
+  cudaGraph_t returning = nullptr;
+  cudaGraphNode_t out = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&returning, 0), 0);
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&out, returning, nullptr, 0, &back, y, 4, cudaMemcpyDeviceToHost), 0);
+  UpdateResult changed{};
+  constexpr int kParametersChanged = 5;
+  EXPECT_EQ(cudaGraphExecUpdate(executable, returning, &changed), error(Code::kGraphExecUpdateFailure));
+  EXPECT_EQ(changed.result, kParametersChanged);
+  EXPECT_EQ(changed.node, out);
+  cudaGraphExec_t returned = nullptr;
+  ASSERT_EQ(cudaGraphInstantiate(&returned, returning, 0), 0);
+  ASSERT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(returned, out, &back, offset_shadow, 4, 0,
                                                        cudaMemcpyDeviceToHost),
             0);
-  EXPECT_EQ(offset(), 3);
+  ASSERT_EQ(cudaGraphLaunch(returned, nullptr), 0);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), 0);
   EXPECT_EQ(back, 3);
   const cudaKernelNodeParams kernel{&count_stub, {1, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr};
   EXPECT_EQ(cudaGraphExecKernelNodeSetParams(executable, node, &kernel), error(Code::kInvalidValue));

@@ -137,6 +137,17 @@ bool free_imported(Device& device, void* pointer) {
 
 // Memory in the order of a stream. It is there at once; what is freed is freed when the stream comes there.
 namespace {
+/// Does what is submitted first if that frees what is missing: a GPU waits for memory that a stream frees,
+/// too.
+std::byte* allocate_from(Device& device, Pool& pool, uint64_t bytes) {
+  try {
+    return pools().allocate(device, pool, bytes);
+  } catch (const Failure& failure) {
+    if (failure.code() != Code::kMemoryAllocation) throw;
+    device.synchronize();
+    return pools().allocate(device, pool, bytes);
+  }
+}
 /// `pool`: null if it is the device's.
 cudaError_t allocate_async(void** pointer, size_t bytes, const cudaMemPool_t* pool, cudaStream_t stream,
                            Default null) {
@@ -147,7 +158,7 @@ cudaError_t allocate_async(void** pointer, size_t bytes, const cudaMemPool_t* po
     device.check();
     Stream& s = stream_of(device, stream, null);
     if (bytes != 0 && captures_allocation(device, s, pointer, bytes)) return;
-    *pointer = bytes == 0 ? nullptr : pools().allocate(device, p, bytes);
+    *pointer = bytes == 0 ? nullptr : allocate_from(device, p, bytes);
   });
 }
 cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {

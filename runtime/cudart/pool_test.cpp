@@ -11,6 +11,7 @@ cudaError_t cudaMemPoolGetAccess(int*, cudaMemPool_t, cudaMemLocation*);
 cudaError_t cudaMallocFromPoolAsync(void**, size_t, cudaMemPool_t, cudaStream_t);
 cudaError_t cudaFreeAsync(void*, cudaStream_t);
 cudaError_t cudaFree(void*);
+cudaError_t cudaMemGetInfo(size_t*, size_t*);
 cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
 cudaError_t cudaDeviceGetAttribute(int*, int, int);
@@ -22,6 +23,32 @@ cudaError_t cudaMemSetMemPool(cudaMemLocation*, int, cudaMemPool_t);
 
 namespace gpusim::runtime::test_program {
 namespace {
+
+TEST_F(TimedCudart, MemoryThatAStreamHasStillToFreeIsWaitedFor) {
+  size_t room = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&room, &total), 0);
+  const auto in_turn = [](size_t bytes, cudaMemPool_t pool) {
+    for (int i = 0; i < 4; ++i) {
+      void* p = nullptr;
+      ASSERT_EQ(cudaMallocFromPoolAsync(&p, bytes, pool, nullptr), 0) << i;
+      ASSERT_EQ(cudaMemsetAsync(p, i, 1, nullptr), 0);
+      ASSERT_EQ(cudaFreeAsync(p, nullptr), 0);
+    }
+  };
+  cudaMemPoolProps properties{};
+  properties.allocType = 1;
+  properties.location = {1, 0};
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(cudaMemPoolCreate(&pool, &properties), 0);
+  in_turn(room / 2 + 1, pool);
+  EXPECT_EQ(cudaMemPoolDestroy(pool), 0);
+  properties.maxSize = 1000;
+  ASSERT_EQ(cudaMemPoolCreate(&pool, &properties), 0);
+  in_turn(600, pool);
+  void* p = nullptr;
+  EXPECT_EQ(cudaMallocFromPoolAsync(&p, 1001, pool, nullptr), error(Code::kMemoryAllocation));
+  EXPECT_EQ(cudaMemPoolDestroy(pool), 0);
+}
 
 TEST_F(Cudart, APoolIsOfTheDeviceTheHostOrManaged) {
   enum : int { kPinned = 1, kManaged = 2, kDevicePlace = 1, kHostPlace = 2, kHostNode = 3 };

@@ -314,6 +314,7 @@ Stream& Device::add_stream(bool blocking, int priority, unsigned flags) {
   made->blocking = blocking;
   made->priority = priority;
   made->flags = flags;
+  made->owner = owner_of_new_streams();
   made->waits = waits_of_new_streams_;
   Stream& stream = *made;
   streams_.emplace(&stream, std::move(made));

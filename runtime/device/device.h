@@ -144,6 +144,7 @@ class Stream {
   // Of a timed run: the work submitted so far.
   uint64_t last_work = 0;       ///< number of the last; 0: none
   std::vector<uint64_t> waits;  ///< work that what is submitted next waits for
+  const void* owner = nullptr;  ///< the green context of the driver library that it is of
 };
 
 class Event {
@@ -506,5 +507,7 @@ void use_runtime();
 [[nodiscard]] bool thread_uses_runtime();
 /// Any thread has.
 [[nodiscard]] bool is_runtime_used();
+/// What the driver library says that streams of this thread belong to from now on (Stream::owner).
+[[nodiscard]] const void*& owner_of_new_streams();
 
 }  // namespace gpusim::runtime

@@ -68,6 +68,8 @@ enum class Code : int {
   kStreamCaptureWrongThread = 908,
   kGraphExecUpdateFailure = 910,
   kInvalidClusterSize = 912,
+  kInvalidResourceType = 914,
+  kInvalidResourceConfiguration = 915,
   kUnknown = 999,
 };
 

@@ -37,22 +37,6 @@ thread_local std::vector<CUcontext> current_contexts;
 std::atomic<bool> initialised{false};
 
 bool is_primary_active() { return contexts().is_primary_there || is_runtime_used(); }
-bool is_alive(CUcontext context) {
-  return context == kPrimary ? is_primary_active() : contexts().made.contains(context);
-}
-
-/// The runtime library makes the primary context that of each thread that uses it.
-CUcontext current_context() {
-  if (!current_contexts.empty()) return current_contexts.back();
-  return thread_uses_runtime() ? kPrimary : nullptr;
-}
-
-CUcontext new_context(unsigned flags) {
-  const auto handle = reinterpret_cast<CUcontext>(contexts().next++);
-  contexts().made[handle].flags = flags;
-  return handle;
-}
-
 /// At most one way of waiting, and what else contexts may be made with.
 constexpr unsigned kWaysToWait = 7, kMapHost = 8;
 bool are_context_flags(unsigned flags) {
@@ -80,6 +64,33 @@ constexpr ErrorName kTexts[] = {{202, "context already current"},
                                 {916, "an error happened during the key rotation sequence"}};
 
 }  // namespace
+
+bool is_alive(CUcontext context) {
+  return context == kPrimary ? is_primary_active() : contexts().made.contains(context);
+}
+
+/// The runtime library makes the primary context that of each thread that uses it.
+CUcontext current_context() {
+  if (!current_contexts.empty()) return current_contexts.back();
+  return thread_uses_runtime() ? kPrimary : nullptr;
+}
+
+namespace {
+/// Streams that the thread makes from now on, by either library, are of its green context, if it has one.
+void note_current_context() { owner_of_new_streams() = green_context_of(current_context()); }
+}  // namespace
+
+CUcontext new_context(unsigned flags) {
+  const auto handle = reinterpret_cast<CUcontext>(contexts().next++);
+  contexts().made[handle].flags = flags;
+  return handle;
+}
+
+void end_context(CUcontext context) {
+  contexts().made.erase(context);
+  std::erase(current_contexts, context);
+  note_current_context();
+}
 
 }  // namespace gpusim::runtime::driver
 
@@ -243,6 +254,7 @@ GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice number
     device.check();
     *context = new_context(flags);
     current_contexts.push_back(*context);
+    note_current_context();
   });
 }
 GPUSIM_DRIVER cuCtxCreate_v3(CUcontext* context, void*, int, unsigned flags, CUdevice number) {
@@ -254,14 +266,16 @@ GPUSIM_DRIVER cuCtxCreate_v4(CUcontext* context, void*, unsigned flags, CUdevice
 GPUSIM_DRIVER cuCtxDestroy_v2(CUcontext context) {
   return call([&](Device& device) {
     require(context != nullptr);
-    require(contexts().made.erase(context) != 0, Code::kDeviceUninitialized);
+    require(contexts().made.contains(context) && green_context_of(context) == nullptr,
+            Code::kDeviceUninitialized);
     device.synchronize();
-    std::erase(current_contexts, context);
+    end_context(context);
   });
 }
 GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return static_cast<int>(Code::kInvalidValue);
   current_contexts.push_back(context);
+  note_current_context();
   return 0;
 }
 GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
@@ -269,11 +283,13 @@ GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
   if (current == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
   if (context != nullptr) *context = current;
   if (!current_contexts.empty()) current_contexts.pop_back();
+  note_current_context();
   return 0;
 }
 GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
   if (!current_contexts.empty()) current_contexts.pop_back();
   if (context != nullptr) current_contexts.push_back(context);
+  note_current_context();
   return 0;
 }
 GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
@@ -281,27 +297,6 @@ GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
   if (!initialised && !is_runtime_used()) return static_cast<int>(Code::kInitializationError);
   *context = current_context();
   return 0;
-}
-/// One device has one set of streams, whichever context made them.
-GPUSIM_DRIVER cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return call([&](Device& device) {
-    require(context != nullptr);
-    (void)cudart::stream_of(device, stream);
-    const CUcontext current = current_context();
-    *context = current == nullptr ? kPrimary : current;
-  });
-}
-GPUSIM_DRIVER cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
-  return cuStreamGetCtx(stream, context);
-}
-/// The same, and the green context of which the stream is: none here.
-GPUSIM_DRIVER cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
-  const CUresult error = cuStreamGetCtx(stream, context);
-  if (error == 0 && green != nullptr) *green = nullptr;
-  return error;
-}
-GPUSIM_DRIVER cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext* context, void** green) {
-  return cuStreamGetCtx_v2(stream, context, green);
 }
 GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return 1;

@@ -21,6 +21,18 @@ using cudart::require;
 /// The primary context of the one device.
 inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(uintptr_t{0x10});
 
+/// Of the thread; null if there is none.
+[[nodiscard]] CUcontext current_context();
+/// Another handle of the device's context, and its end.
+[[nodiscard]] CUcontext new_context(unsigned flags);
+void end_context(CUcontext context);
+[[nodiscard]] bool is_alive(CUcontext context);
+
+/// A context that has a part of the device's multiprocessors.
+struct GreenContext;
+/// Null if `context` is none that was made from one.
+[[nodiscard]] GreenContext* green_context_of(CUcontext context);
+
 /// Why calls that need a context cannot be: the driver is not initialised, or the thread has no current
 /// context, or one that is gone. 0: they can.
 [[nodiscard]] CUresult missing_context();

@@ -262,8 +262,7 @@ GPUSIM_DRIVER cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode
   return call([&](Device& device) {
     require(p != nullptr);
     device.synchronize();
-    of_type(cudart::node_in(cudart::executable_of(executable), node), cudart::Node::Type::kCopy).copy =
-        described_copy(device, *p);
+    cudart::change_copy(cudart::node_in(cudart::executable_of(executable), node), described_copy(device, *p));
   });
 }
 

@@ -246,9 +246,7 @@ TEST(Traps, OldTexturesAndSurfaces) {
 TEST(Traps, UnsupportedFamiliesParse) {
   const Module m = parse_ok(kernel(R"(
     .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;
-    mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2}, {%r5}, {%r1,%r2,%r3,%r4};
-    vavrg4.u32.u32.u32.add %r1, %r2, %r3, %r4;
-    vadd4.u32.u32.u32 %r1, %r2.b7654, %r3, %r4;)"));
+    mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%r1,%r2,%r3,%r4}, {%r1,%r2}, {%r5}, {%r1,%r2,%r3,%r4};)"));
   const Diagnostics d = verify_module(m);
   EXPECT_EQ(d.size(), m.functions[0].body.size());
   EXPECT_FALSE(has_errors(d)) << test::messages(d);
@@ -286,6 +284,40 @@ TEST(Traps, FamiliesThatTheTableOfSpellingsJudges) {
         std::string(".reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;\n") + statement));
     EXPECT_TRUE(has_errors(verify_module(bad))) << statement;
   }
+}
+
+TEST(Traps, PartsAndOffsetsThatDoNotExist) {
+  const auto messages = [](const std::string& statement) {
+    return test::messages(
+        verify_module(parse_ok(kernel(".reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %h;\n" + statement))));
+  };
+  for (const char* statement :
+       {"vadd4.u32.u32.u32 %r0, %r1.b76, %r2, %r3;", "vadd4.u32.u32.u32 %r0, %r1.b8654, %r2, %r3;",
+        "vadd2.u32.u32.u32 %r0, %r1, %r2.h34, %r3;", "vadd2.u32.u32.u32 %r0, %r1.b3210, %r2, %r3;",
+        "vadd.u32.u32.u32 %r0, %r1.b4, %r2;"})
+    EXPECT_THAT(messages(statement), testing::HasSubstr("does not have these parts of its operands"))
+        << statement;
+  EXPECT_THAT(messages("tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%r2};"),
+              testing::HasSubstr("needs an offset of 2 elements, found 1"));
+  EXPECT_THAT(messages("tex.cube.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2, %f2, %f2}], {%r2, %r2};"),
+              testing::HasSubstr("has no offset"));
+  EXPECT_THAT(messages("tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%r2, %r2}, %f1;"),
+              testing::HasSubstr("not supported yet"))
+      << "a depth to compare with";
+  EXPECT_EQ(messages("tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%r2, -1};\n"
+                     "tld4.g.a2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%h, {%r1, %f1, %f2, %f2}], {%r2, 3};\n"
+                     "sured.p.or.1d.b32.zero [%h, {%r1}], %r2;\n"
+                     "txq.level.depth.b32 %r1, [%h], 2; txq.num_mipmap_levels.b32 %r1, [%h];\n"
+                     "vadd2.u32.u32.u32 %r0, %r1.h32, %r2.h01, %r3;"),
+            "");
+  EXPECT_THAT(messages("txq.level.array_size.b32 %r1, [%h], %r2;"), testing::HasSubstr("does not exist"));
+  EXPECT_THAT(messages("txq.width.b32 %r1, [%h], %r2;"), testing::HasSubstr("takes 2 operands, found 3"));
+  EXPECT_THAT(messages("txq.level.width.b32 %r1, [%h], %f2;"), testing::HasSubstr(".f32 register"));
+  for (const char* statement :
+       {"sured.b.add.2d.b32.trap [%h, {%r1, %r2}], %r3;", "sured.b.and.2d.u32.trap [%h, {%r1, %r2}], %r3;",
+        "sured.b.add.a2d.u32.trap [%h, {%r1, %r2, %r3, %r3}], %r3;",
+        "sust.p.2d.u32.trap [%h, {%r1, %r2}], %r3;"})
+    EXPECT_THAT(messages(statement), testing::HasSubstr("does not have these modifiers")) << statement;
 }
 
 TEST(Traps, TwoNamesForTheReadOnlyVectors) {

@@ -32,10 +32,10 @@ std::string unsupported_form(const Instruction& i) {
   switch (i.opcode) {
     case kSuld:
     case kSust:
-      // Surface references, and stores of formatted texels.
-      return has_word(i, "p") || std::ranges::any_of(i.operands, names_variable) ? whole : std::string();
+    case kSured:  // surface references
+      return std::ranges::any_of(i.operands, names_variable) ? whole : std::string();
     case kTld4:
-      return i.mods.texture >= TextureShape::kCube || i.operands.size() > 2 ? whole : std::string();
+      return i.mods.texture >= TextureShape::kCube || compares_depth(i) ? whole : std::string();
     case kCpAsync:  // and createpolicy, clusterlaunchcontrol
       if (words.front() == "createpolicy") return {};
       if (words.front() == "prefetch") return {};
@@ -53,8 +53,6 @@ std::string unsupported_form(const Instruction& i) {
                      !has_word(i, "memory_layout")
                  ? std::string()
                  : whole;
-    case kVideo:
-      return video_form(i) ? std::string() : whole;
     case kMma:
       return mma_form(i) ? std::string() : whole;
     case kTensormap:
@@ -87,6 +85,7 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
   switch (i.opcode) {
     case kSuld:
     case kSust:
+    case kSured:
       return check_surface(i);
     case kSuq:
       check_destination(i, i.operands[0], Type::kB32, false);
@@ -96,7 +95,10 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
     case kVideo:
       check_destination(i, i.operands[0], Type::kU32, false);
       for (size_t k = 1; k < i.operands.size(); ++k) check_source(i, i.operands[k], Type::kU32, false);
-      if (const auto form = video_form(i); form && form->d != kWholeWord && i.operands.size() == 3)
+      if (!video_form(i))
+        return error(fmt::format("'{}' does not have these parts of its operands", name()),
+                     "such as %r1.b0 or %r1.h1, of SIMD instructions %r1.b20, %r2.b7654, %r3.h32");
+      if (const auto form = video_form(i); form->d != kWholeWord && i.operands.size() == 3)
         error(fmt::format("'{}' writes a part of its destination and needs a third source for the rest",
                           name()));
       return;
@@ -123,9 +125,10 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
   }
 }
 
-/// suld.b d, [s, {x, y}]; sust.b [s, {x, y}], d: x is a byte of the row.
+/// suld.b d, [s, {x, y}]; sust.b and sured.b [s, {x, y}], d: x is a byte of the row, of sust.p and sured.p a
+/// texel.
 void FunctionVerifier::check_surface(const Instruction& i) {
-  const bool store = i.opcode == kSust;
+  const bool store = i.opcode != kSuld;
   const Operand& place = i.operands[store ? 0 : 1];
   check_memory_value(i, i.operands[store ? 1 : 0], !store);
   check_texture_name(place);
@@ -138,7 +141,7 @@ void FunctionVerifier::check_surface(const Instruction& i) {
   check_coordinates(i, place.elements[0], Type::kB32);
 }
 
-/// tld4 {d0, d1, d2, d3}, [t, {x, y}].
+/// tld4 {d0, d1, d2, d3}, [t, {x, y}] {, offset}.
 void FunctionVerifier::check_gather(const Instruction& i) {
   check_memory_value(i, i.operands[0], true);
   const Operand& source = i.operands[1];
@@ -147,6 +150,7 @@ void FunctionVerifier::check_gather(const Instruction& i) {
   if (source.elements.size() != 1)
     return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
   check_coordinates(i, source.elements[0], i.mods.type2);
+  if (i.operands.size() > 2) check_texture_offset(i, i.operands[2]);
 }
 
 /// mapa d, a, rank; getctarank d, a: both have addresses of the type, but the rank has 32 bits.

@@ -28,6 +28,17 @@ size_t coordinates_of(TextureShape shape) {
 
 }  // namespace
 
+size_t level_operands(const Instruction& i) {
+  return i.mods.lod == TextureLod::kLevel ? 1 : i.mods.lod == TextureLod::kGrad ? 2 : 0;
+}
+
+bool compares_depth(const Instruction& i) {
+  const size_t before = 2 + level_operands(i), found = i.operands.size();
+  if (found <= before) return false;
+  const bool one_dimension = i.mods.texture == TextureShape::k1d || i.mods.texture == TextureShape::kA1d;
+  return found > before + 1 || (i.operands[before].kind != Kind::kVector && !one_dimension);
+}
+
 /// The name of a texture reference, or a register with a handle.
 void FunctionVerifier::check_texture_name(const Operand& o) {
   if (o.kind != Kind::kAddress)
@@ -96,13 +107,27 @@ void FunctionVerifier::check_tex(const Instruction& i) {
   check_lod(i);
 }
 
-/// The level, or the derivatives of the coordinates, behind the texture.
+/// {x, y} with texels to go from the coordinates, {x, y, z, unused} in three dimensions, x in one.
+void FunctionVerifier::check_texture_offset(const Instruction& i, const Operand& o) {
+  const TextureShape shape = i.mods.texture;
+  if (shape >= TextureShape::kCube) return error(o.loc, fmt::format("'{}' has no offset", name()));
+  if (o.kind != Kind::kVector) return check_source(i, o, Type::kB32, false);
+  const size_t needed = shape == TextureShape::k3d                                  ? 4
+                        : shape == TextureShape::k2d || shape == TextureShape::kA2d ? 2
+                                                                                    : 1;
+  if (o.elements.size() < needed)
+    return error(o.loc, fmt::format("'{}' needs an offset of {} elements, found {}", name(), needed,
+                                    o.elements.size()));
+  for (const Operand& e : o.elements) check_source(i, e, Type::kB32, false);
+}
+
+/// The level, or the derivatives of the coordinates, behind the texture, and an offset.
 void FunctionVerifier::check_lod(const Instruction& i) {
   const Modifiers& m = i.mods;
-  const size_t found = i.operands.size() - 2;
-  const size_t wanted = m.lod == TextureLod::kLevel ? 1 : m.lod == TextureLod::kGrad ? 2 : 0;
-  if (found != wanted)
+  const size_t found = i.operands.size() - 2, wanted = level_operands(i);
+  if (found < wanted)
     return error(fmt::format("'{}' takes {} operands, found {}", name(), 2 + wanted, 2 + found));
+  if (found > wanted) check_texture_offset(i, i.operands[2 + wanted]);
   if (m.lod == TextureLod::kLevel) return check_source(i, i.operands[2], m.type2, false);
   if (m.lod == TextureLod::kGrad && m.type2 != Type::kF32)
     return error(fmt::format("'{}': .grad goes with .f32 coordinates", name()));
@@ -120,8 +145,18 @@ void FunctionVerifier::check_lod(const Instruction& i) {
 void FunctionVerifier::check_txq(const Instruction& i) {
   if (i.mods.query == TextureQuery::kNone)
     return error(fmt::format("'{}' does not say what it asks for", name()), "such as .width");
+  const bool of_level = i.mods.lod == TextureLod::kLevel;
+  const TextureQuery query = i.mods.query;
+  if ((i.mods.lod != TextureLod::kNone && !of_level) ||
+      (of_level && query != TextureQuery::kWidth && query != TextureQuery::kHeight &&
+       query != TextureQuery::kDepth))
+    return error(fmt::format("'{}' does not exist", name()), "a level has a .width, a .height and a .depth");
+  const size_t wanted = of_level ? 3 : 2;
+  if (i.operands.size() != wanted)
+    return error(fmt::format("'{}' takes {} operands, found {}", name(), wanted, i.operands.size()));
   check_destination(i, i.operands[0], Type::kB32, false);
   check_texture_name(i.operands[1]);
+  if (of_level) check_source(i, i.operands[2], Type::kU32, false);
 }
 
 }  // namespace gpusim::isa

@@ -32,12 +32,11 @@ bool mixes_precision(const Instruction& i) {
 
 namespace {
 
-/// Samplers of their own, offsets and depth comparison, results in half precision.
+/// Samplers of their own, depth comparison, results in half precision.
 bool unsupported_texture_form(const Instruction& i) {
   if (i.opcode != Opcode::kTex) return false;
-  const size_t of_level = i.mods.lod == TextureLod::kLevel ? 1 : i.mods.lod == TextureLod::kGrad ? 2 : 0;
-  return i.operands.size() > 2 + of_level || i.mods.type == Type::kF16 || i.mods.type == Type::kF16x2 ||
-         (i.operands.size() == 2 && i.operands[1].elements.size() > 1);
+  return compares_depth(i) || i.mods.type == Type::kF16 || i.mods.type == Type::kF16x2 ||
+         (i.operands.size() >= 2 && i.operands[1].elements.size() > 1);
 }
 
 }  // namespace

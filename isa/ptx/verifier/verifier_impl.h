@@ -96,6 +96,7 @@ class FunctionVerifier {
   void check_texture_name(const Operand& o);
   void check_coordinates(const Instruction& i, const Operand& o, Type coordinate);
   void check_lod(const Instruction& i);
+  void check_texture_offset(const Instruction& i, const Operand& o);
   // spelled.cpp
   void check_cvt_tf32(const Instruction& i);
   void check_spelled(const Instruction& i);
@@ -149,6 +150,10 @@ class FunctionVerifier {
 [[nodiscard]] std::string_view kind_name(Operand::Kind kind);
 
 /// The form of an instruction that is_spelled(), in quotes, if it is not simulated; else empty.
+/// Whether tex or tld4 has a depth to compare with behind its level and offset.
+[[nodiscard]] bool compares_depth(const Instruction& i);
+/// Operands of tex for its level.
+[[nodiscard]] size_t level_operands(const Instruction& i);
 [[nodiscard]] std::string unsupported_form(const Instruction& i);
 
 /// Version as one number: 1.4 is 104.
