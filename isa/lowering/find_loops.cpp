@@ -466,11 +466,13 @@ bool LoopFinder::find_step(uint32_t header, Loop& loop) const {
 
 std::optional<Value> LoopFinder::starts_at(uint32_t header, const Loop& loop, Var var) const {
   const Op* start = nullptr;
-  for (uint32_t b = header; b-- > 0 && start == nullptr;) {
+  bool searched = false;
+  for (uint32_t b = header; b-- > 0 && !searched;) {
+    searched = !old_[b].ops.empty();
     for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { start = v == var ? &op : start; });
     const bool jumps_in = b + 1 == header && loop.entry != header;
     const bool may_end = !jumps_in && !old_[b].ops.empty() && leaves(old_[b].ops.back());
-    if (may_end || (start == nullptr && !entries_[b].empty())) return std::nullopt;
+    if (may_end || (!searched && !entries_[b].empty())) return std::nullopt;
   }
   if (start == nullptr || start->kind != OpKind::kAlu || start->guard != kNoVar ||
       static_cast<Opcode>(start->opcode()) != Opcode::kMov || start->num_src != 1 ||

@@ -43,7 +43,8 @@ class LoopFinder {
   /// A loop from `header` to its latch, the blocks between them included, that nothing else enters, and
   /// nothing but the test leaves if not all of its iterations become code: whether it becomes another.
   bool recognise(uint32_t header, Loop& loop) const;
-  /// The number, or the place of a variable, that is moved to it in front of the loop.
+  /// The number, or the place of a variable, that is moved to it in front of the loop: in the one block that
+  /// leads there, for ptxas looks no further, even where only one way leads to that block.
   [[nodiscard]] std::optional<Value> starts_at(uint32_t header, const Loop& loop, Var var) const;
   /// Of a loop whose iterations are known.
   [[nodiscard]] UnrolledCost cost_of_known(uint32_t header, const Loop& loop) const;

@@ -87,6 +87,36 @@ TEST(Unroll, AKnownNumberOfIterationsIsNeverTakenFourAtATime) {
   EXPECT_EQ(operations_of(unrolled_for(rounds_of(branch + products(20), "100")), "fma"), 20u);
 }
 
+TEST(Unroll, AStartIsKnownInTheBlockBeforeTheLoop) {
+  const auto kernel = [](std::string_view first, std::string_view before_loop) {
+    return thread_kernel(".reg .f32 %f<4>; .reg .b32 %r<4>; .reg .pred %p<3>;",
+                         fmt::format(R"(
+    ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; ld.global.f32 %f2, [%in+8];
+    {}
+    setp.gt.u32 %p1, %tid0, 29;
+    @%p1 bra OUT;
+    {}
+  LOOP:
+    {}
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p0, %r1, 9;
+    @%p0 bra LOOP;
+  OUT:
+    st.global.f32 [%out], %f0;
+    ret;)",
+                                     first, before_loop, products(2)));
+  };
+  constexpr std::string_view start = "mov.u32 %r1, 0;", store = "st.global.f32 [%out+4], %f1;";
+  const auto copies = [](const std::string& text) {
+    expect_same_everywhere(text, 32);
+    return operations_of(unrolled_for(text), "fma") / 2;
+  };
+  EXPECT_EQ(copies(kernel(start, "")), 9u) << "nothing stands in between";
+  EXPECT_EQ(copies(kernel("", start)), 9u);
+  EXPECT_EQ(copies(kernel("", std::string(store) + std::string(start))), 9u);
+  EXPECT_EQ(copies(kernel(start, store)), 7u) << "four, two, one";
+}
+
 TEST(Unroll, KernelsWithSeveralLoopsLeaveLessOfEach) {
   // Iterations of which less goes than stays.
   const auto sums = [](int trips, bool another) {
