@@ -26,31 +26,48 @@ fail() {
 }
 
 needed="g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libhdf5-dev libfmt-dev libcli11-dev libtomlplusplus-dev
-zlib1g-dev liblz4-dev libzstd-dev gnuplot-nox"
-[ "$what" = gpusim ] || needed="$needed libgtest-dev libgmock-dev libbenchmark-dev python3 python3-h5py python3-numpy hdf5-tools slurm-wlm munge"
-if command -v dpkg-query >/dev/null 2>&1; then
-  missing=""
-  for package in $needed; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+zlib1g-dev liblz4-dev libzstd-dev"
+run_needs=gnuplot-nox
+if [ "$what" = tests ]; then
+  needed="$needed libgtest-dev libgmock-dev libbenchmark-dev python3 python3-h5py python3-numpy"
+  run_needs="$run_needs hdf5-tools slurm-wlm munge"
+fi
+as_root=""
+missing() {
+  for package in $1; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || printf ' %s' "$package"
   done
-  if [ -n "$missing" ]; then
-    as_root=""
+}
+install_packages() {
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $1
+}
+# Nothing of what only runs is looked at by the build, so root installs it meanwhile.
+installing=""
+later_log=$log.later
+if command -v dpkg-query >/dev/null 2>&1; then
+  now=$(missing "$needed") later=$(missing "$run_needs")
+  if [ -n "$now$later" ]; then
     if [ "$(id -u)" != 0 ]; then
       as_root=sudo
       if ! command -v sudo >/dev/null 2>&1; then
         echo "setup: these Debian packages are missing, and there is no sudo to install them with; as root:"
-        echo "  apt-get update && apt-get install --no-install-recommends$missing"
+        echo "  apt-get update && apt-get install --no-install-recommends$now$later"
         exit 1
       fi
+      now=$now$later later=""
     fi
-    echo "setup: installing$missing"
+    echo "setup: installing$now$later"
     $as_root apt-get update -q >>"$log" 2>&1 || fail "apt-get update"
-    # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >>"$log" 2>&1 ||
-      fail "apt-get install"
+    [ -z "$now" ] || install_packages "$now" >>"$log" 2>&1 || fail "apt-get install"
+    if [ -n "$later" ]; then
+      install_packages "$later" >"$later_log" 2>&1 &
+      installing=$!
+      trap 'wait "$installing" || true' EXIT  # an installation that is cut off leaves packages half there
+    fi
   fi
 else
-  echo "setup: this is no Debian, so these packages (Debian 12's names) must be there already: $needed"
+  echo "setup: this is no Debian, so these packages (Debian 12's names) must be there already: $needed $run_needs"
 fi
 
 # The program alone is built for the widest instruction set of this processor and for any x86-64 (isa/backend.cmake); each more
@@ -81,3 +98,11 @@ echo "setup: building (a few minutes the first time)"
 # shellcheck disable=SC2086
 cmake --preset release $options >>"$log" 2>&1 || fail "cmake"
 cmake --build --preset release --target $target >>"$log" 2>&1 || fail "the build"
+if [ -n "$installing" ]; then
+  status=0
+  wait "$installing" || status=$?
+  trap - EXIT
+  cat "$later_log" >>"$log"
+  rm -f "$later_log"
+  [ "$status" = 0 ] || fail "apt-get install"
+fi

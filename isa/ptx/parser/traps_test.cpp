@@ -1,4 +1,5 @@
 // What real PTX files contain and parsers trip over, one test each.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "isa/ptx/parser/parser.h"
