@@ -320,7 +320,13 @@ TEST(Unroll, CostsAreThoseBeforeInstructionsAreMade) {
              4},
         Case{"bfe.u32 %r4, %r4, 3, 9;", 1}, Case{"clz.b32 %r4, %r4;", 2},
         Case{"add.cc.u32 %r4, %r4, %r5; addc.u32 %r4, %r4, %r5;", 3},
-        Case{"add.u32 %r5, %r5, 4; xor.b32 %r4, %r4, %r5;", 2}}) {
+        Case{"add.u32 %r5, %r5, 4; xor.b32 %r4, %r4, %r5;", 2},
+        Case{"{ .reg .b16 %h<2>; cvt.u16.u32 %h0, %r4; cvt.u16.u32 %h1, %r5; setp.lt.s16 %p1, %h0, %h1; "
+             "selp.b32 %r4, %r4, %r5, %p1; }",
+             4},
+        Case{"{ .reg .b16 %h<2>; cvt.u16.u32 %h0, %r4; setp.lt.u16 %p1, %h0, 9; selp.b32 %r4, %r4, %r5, %p1; "
+             "}",
+             3}}) {
     EXPECT_TRUE(unrolled(std::string(c.what) + fma(17 - c.cost))) << c.what;
     EXPECT_FALSE(unrolled(std::string(c.what) + fma(18 - c.cost))) << c.what;
   }

@@ -22,6 +22,15 @@ constexpr uint32_t kAccess = 1, kNarrowLoad = 2, kIntegerAtomic = 10;
 /// Of a load of a place that is known, with what adds its offset.
 constexpr uint32_t kKnownLoad = 2;
 
+Type source_type(const Op& op) { return static_cast<Type>(op.key >> 32 & 0xff); }
+
+/// Comparisons of half words extend what is no number.
+uint32_t extensions(const Op& op) {
+  if (!is_integer(op.type) || type_bytes(op.type) != 2) return 0;
+  return static_cast<uint32_t>(std::count_if(op.src.begin(), op.src.begin() + op.num_src,
+                                             [](const Value& v) { return !v.is_literal(); }));
+}
+
 /// Of an operation that is no access.
 uint32_t arithmetic_cost(const Op& op) {
   const bool scales = op.type == Type::kF32 && (static_cast<uint32_t>(op.key) & kVarFtz) == 0;
@@ -32,6 +41,10 @@ uint32_t arithmetic_cost(const Op& op) {
     case Opcode::kNeg:
     case Opcode::kAbs:
       return is_float(op.type) ? 0 : 1;
+    case Opcode::kCvt:  // to half a word, of which readers then take the low half
+      return is_integer(op.type) && type_bytes(op.type) == 2 && is_integer(source_type(op)) ? 0 : 1;
+    case Opcode::kSetp:
+      return 1 + extensions(op);
     case Opcode::kMad:
       if ((static_cast<uint32_t>(op.key) & kVarWide) != 0 && op.joined == 0) return 4;
       [[fallthrough]];
