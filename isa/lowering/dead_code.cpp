@@ -54,6 +54,12 @@ bool has_red(const Op& op) {
   }
 }
 
+bool writes(const Op& op, Var var) {
+  bool found = false;
+  for_each_def(op, [&](Var v) { found = found || v == var; });
+  return found;
+}
+
 /// Whether counts of PTX instructions of one hold where those of the other do.
 bool count_alike(const Op& a, const Op& b) {
   if (a.counts_guarded != b.counts_guarded) return false;
@@ -87,9 +93,13 @@ void drop_nops(Block& block) {
       if (next_plain < ops.size() && move_count(ops[i], ops[next_plain])) continue;
       if (last_plain < i) move_count(ops[i], ops[last_plain]);
     } else if (ops[i].ptx_count != 0) {
+      // Behind what writes the guard again, and before what wrote it, the same guard says something else.
       bool moved = false;
-      for (size_t k = i + 1; k < ops.size() && !moved; ++k) moved = move_count(ops[i], ops[k]);
-      for (size_t k = i; k-- > 0 && !moved;)
+      for (size_t k = i + 1; k < ops.size() && !moved; ++k) {
+        moved = move_count(ops[i], ops[k]);
+        if (is_kept(k) && writes(ops[k], ops[i].guard)) break;
+      }
+      for (size_t k = i; k-- > 0 && !moved && !(is_kept(k) && writes(ops[k], ops[i].guard));)
         moved = ops[k].kind != OpKind::kBranch && move_count(ops[i], ops[k]);
     }
   }
@@ -119,6 +129,8 @@ void remove_dead_code(Program& program) {
     work.pop_back();
     if (op->kind == OpKind::kNop) continue;
     op->kind = OpKind::kNop;
+    // What it counts still depends on its guard.
+    if (op->counts_guarded && op->ptx_count != 0) ++uses.readers[op->guard];
     for_each_use(*op, [&](Var v) {
       if (--uses.readers[v] != 0) return;
       for (Op* writer : uses.writers[v]) consider(writer);

@@ -118,6 +118,28 @@ TEST(FoldConditions, APredicateThatIsWrittenAgainIsKnownUntilThen) {
   EXPECT_EQ(made_of(scheduled(text), "@!%p1 add.u32 %r3"), 1u);
 }
 
+TEST(FoldConditions, BlocksThatBecameEmptyKeepValuesApart) {
+  // %r1 is a copy of %r4 until the end, where %r4 has another value.
+  for (int blocks = 1; blocks <= 24; ++blocks) {
+    std::string never;
+    for (int i = 0; i < blocks; ++i) never += fmt::format("@%p3 bra NEVER{}; NEVER{}: ", (7 * i) % blocks, i);
+    const std::string text = deciding(fmt::format(R"(
+    and.b32 %r5, %tid0, 3; add.u32 %r4, %tid0, 5; mov.u32 %r1, %r4;
+    setp.ne.u32 %p2, %r5, %r5; setp.eq.s32 %p1, %r5, 3; setp.le.s32 %p3, %r5, 2; setp.lt.s32 %p4, -1, -1;
+    @%p4 bra NEVER;
+  SELF:
+    @%p2 bra SELF;
+    bra END;
+  NEVER:
+    {}
+  END:
+    selp.u32 %r4, 1, 0, %p1;
+    add.u32 %r2, %r2, %r4; add.u32 %r2, %r2, %r1;)",
+                                                  never));
+    expect_same_everywhere(text, 40);
+  }
+}
+
 /// Branches ahead on comparisons of numbers and of what was read.
 TEST(FoldConditions, RandomBranchesGiveTheSameValues) {
   std::mt19937 random(7);

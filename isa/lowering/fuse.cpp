@@ -364,6 +364,9 @@ class Fuser {
       joined.imm = compare->imm | static_cast<uint64_t>(with);
       joined.guard = op.guard;
       joined.guard_negated = op.guard_negated;
+      joined.counts_guarded = op.counts_guarded;
+      joined.writes_all = op.writes_all;
+      joined.scope = op.scope;
       joined.ptx_index = op.ptx_index;
       joined.ptx_count = op.ptx_count;
       joined.joined = static_cast<uint8_t>(compare->joined + op.joined + 1);

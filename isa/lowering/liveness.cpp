@@ -165,7 +165,9 @@ Liveness compute_liveness(const Program& program, const Flow& flow) {
     live.first_op.push_back(index);
     std::vector<Segment>& segments = live.segments[b];
     const uint32_t ops = static_cast<uint32_t>(program.blocks[b].ops.size());
-    const uint32_t block_end = 2 * index + std::max(2 * ops, 1u) - 1;
+    const uint32_t block_end = 2 * (index + ops) - 1;
+    // An empty block has no half-step of its own: what lives through it has a segment in the next one.
+    if (ops == 0) continue;
     d.live_in[b].for_each([&](size_t g) {
       if (!d.defined_in[b].test(g)) return;
       slot[var_of[g]] = static_cast<uint32_t>(segments.size());

@@ -208,7 +208,8 @@ class Predicator {
     next_[b] = next_[other];
     next_[other] = kGone;
     if (next_[b] < next_.size()) before_[next_[b]] = b;
-    program_.blocks[other].ops.clear();
+    // With its memory: thousands of blocks that each took all behind them would hold as many copies.
+    program_.blocks[other].ops = std::vector<Op>();
   }
 
   static bool is_far(const Op& op) {

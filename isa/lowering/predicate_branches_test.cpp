@@ -1,6 +1,7 @@
 // Which short branches become predicates (as ptxas 13.0 decides for sm_75 to sm_90), and that values and
 // counts stay those of the branches.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "isa/tests/lowering_test_util.h"
 
@@ -60,6 +61,22 @@ TEST(PredicateBranches, WhatStaysABranch) {
   for (const std::string code :
        {"ld.shared.u32 %r3, [%r1]; add.u32 %r2, %r2, %r3;", "st.shared.u32 [%r1], %n;"})
     EXPECT_EQ(branches_over(kDivergent, code), 0) << code;
+}
+
+TEST(PredicateBranches, BlocksThatBecameOneHoldNoMemory) {
+  const auto peak_kib = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+  };
+  std::string body = "mov.u32 %r1, %tid0;";
+  for (int i = 0; i < 2500; ++i)
+    body += fmt::format("setp.eq.s32 %p0, %r1, {0}; @%p0 bra L{0}; add.u32 %r1, %r1, {0}; L{0}: ", i);
+  const std::string text =
+      thread_kernel(".reg .b32 %r<2>; .reg .pred %p<2>;", body + "st.global.u32 [%out], %r1; ret;");
+  const auto before = peak_kib();
+  EXPECT_EQ(branches(text), 0);
+  EXPECT_LT(peak_kib() - before, 800 * 1024) << "each of them held all behind it";
 }
 
 TEST(PredicateBranches, LoadsFromGlobalMemoryNeedOtherWorkBesideThem) {

@@ -142,6 +142,34 @@ TEST(Unroll, KernelsWithSeveralLoopsLeaveLessOfEach) {
   EXPECT_LT(copies(sums(300, true)), 20u) << "ptxas: up to 241";
 }
 
+/// In each of four iterations %p1 decides anew whether a piece of code counts.
+std::string counted_under_a_predicate(std::string_view piece) {
+  return thread_kernel(".reg .b32 %r<6>; .reg .pred %p<6>;", fmt::format(R"(
+    mov.u32 %r1, 0; mov.u32 %r2, 0; and.b32 %r3, %tid0, 3;
+    setp.lt.s32 %p2, %tid0, 1; setp.le.s32 %p1, %r3, 0; setp.gt.u32 %p3, %tid0, 70; setp.lt.u32 %p5, %r3, 2;
+  LOOP:
+    {}
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p4, %r1, 4;
+    @%p4 bra LOOP;
+    selp.u32 %r4, 2, %r2, %p5;
+    st.global.u32 [%out], %r2; st.global.u32 [%out+4], %r4;
+    ret;)",
+                                                                         piece));
+}
+
+TEST(Unroll, CountsUnderAPredicateStayUnderIt) {
+  for (const std::string_view piece :
+       {// joined with the comparison before it
+        "@!%p1 bra OVER; or.pred %p5, %p2, %p1; OVER: setp.le.u32 %p2, %r1, 3;",
+        // goes, and its predicate is not wanted for anything else
+        "@%p1 bra OVER; mov.u32 %r2, 2; OVER: mov.u32 %r2, %r1; and.pred %p1, %p3, %p2;",
+        // goes, while what comes next under the predicate is under another value of it
+        "@%p1 bra OVER; mov.u32 %r2, 2; OVER: mov.u32 %r2, %r1; setp.gt.u32 %p1, %r3, %r1; @%p1 bra NEXT; "
+        "add.u32 %r2, %r2, 7; NEXT:"})
+    expect_same_everywhere(counted_under_a_predicate(piece), 64);
+}
+
 TEST(Unroll, KnownLoopsMayBeEnteredAtTheirTest) {
   // Three products before the test, and two behind it, which the last iteration leaves out.
   const auto loop = [](std::string_view step_before, std::string_view step_behind, int end) {
