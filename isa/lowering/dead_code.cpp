@@ -2,6 +2,7 @@
 // neighbour of the same block, so that a block still counts all its statements. An atomic whose result nobody
 // reads becomes one without (red), which nothing waits for.
 #include "isa/lowering/lir.h"
+#include "isa/lowering/schedule_rules.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -52,12 +53,6 @@ bool has_red(const Op& op) {
     default:
       return false;
   }
-}
-
-bool writes(const Op& op, Var var) {
-  bool found = false;
-  for_each_def(op, [&](Var v) { found = found || v == var; });
-  return found;
 }
 
 /// Whether counts of PTX instructions of one hold where those of the other do.

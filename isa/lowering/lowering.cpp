@@ -211,9 +211,11 @@ void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLev
   lir::remove_dead_code(program);
 }
 
-/// Conditions that are numbers go, with the code that never runs.
+/// Conditions that are numbers go, with the code that never runs. Each round may decide what makes others
+/// known; a long chain of such selections is left in part, for it would take as many rounds.
 void fold(lir::Program& program, lir::Flow& flow, SimdLevel simd) {
-  while (lir::fold_conditions(program, flow, simd)) {
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds && lir::fold_conditions(program, flow, simd); ++round) {
     flow = lir::build_flow(program);
     clean(program, flow, true, simd);
   }

@@ -16,6 +16,7 @@
 
 #include "isa/lowering/lir.h"
 #include "isa/lowering/machine_count.h"
+#include "isa/lowering/schedule_rules.h"
 #include "isa/lowering/uniformity.h"
 
 namespace gpusim::isa::lir {
@@ -344,6 +345,8 @@ class Predicator {
   static void keep_count(std::vector<Op>& ops, const Op& branch) {
     if (branch.ptx_count == 0) return;
     for (size_t i = ops.size(); i-- > 0;) {
+      if (branch.counts_guarded && writes(ops[i], branch.guard))
+        break;  // before it the guard says something else
       if (ops[i].counts_guarded != branch.counts_guarded ||
           (branch.counts_guarded &&
            (ops[i].guard != branch.guard || ops[i].guard_negated != branch.guard_negated)) ||
