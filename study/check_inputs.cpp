@@ -188,6 +188,17 @@ void check_possible(const Study& study, std::span<const Point> points,
   }
 }
 
+/// A message without a place gets that of the machine's name in the study.
+core::MachineConfig load_at(const Study& study, size_t machine, std::span<const std::string> config_folders) {
+  try {
+    return core::load_machine(study.machines[machine], {}, config_folders);
+  } catch (const core::InputError& e) {
+    const std::string_view message = e.what();
+    if (machine >= study.machine_places.size() || !message.starts_with("error: ")) throw;
+    throw core::InputError(fmt::format("{}: {}", study.machine_places[machine].text(), message));
+  }
+}
+
 }  // namespace
 
 void check_inputs(const Study& study, std::span<const Point> points,
@@ -196,8 +207,7 @@ void check_inputs(const Study& study, std::span<const Point> points,
   check_files(study, messages);
   messages.raise_if_any();
   Machines machines;
-  for (const std::string& machine : study.machines)
-    machines.push_back(core::load_machine(machine, {}, config_folders));
+  for (size_t i = 0; i < study.machines.size(); ++i) machines.push_back(load_at(study, i, config_folders));
   for (size_t i = 0; i < study.sets.size(); ++i)
     check_set_on(study.sets[i], machines,
                  i < study.set_places.size() ? study.set_places[i]

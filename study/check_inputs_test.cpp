@@ -61,6 +61,12 @@ values = [32, -1]
                     HasSubstr("did you mean 'gto'"), HasSubstr("s.toml:14:15: error: sm.max_warps = -1")));
 }
 
+TEST(CheckInputs, AMachineThatDoesNotExistHasItsPlace) {
+  EXPECT_THAT(problems("", R"("tesla_c1060", "tesla_v10")"),
+              AllOf(HasSubstr("s.toml:2:28: error: no machine configuration 'tesla_v10'"),
+                    HasSubstr("did you mean 'tesla_v100'")));
+}
+
 TEST(CheckInputs, AParameterThatTheLaunchFileDoesNotHaveIsRefused) {
   EXPECT_THAT(problems("[[axis]]\nof = \"param.M\"\nvalues = [1024]\n"),
               AllOf(HasSubstr("s.toml:5:1: error: the launch file of workload 'vecadd'"),

@@ -245,10 +245,15 @@ class StudyReader {
       if (std::ranges::find(study_.machines, name) != study_.machines.end())
         error(where, fmt::format("machine '{}' stands twice", name));
       study_.machines.push_back(std::move(name));
+      study_.machine_places.push_back(where);
     }
+    std::vector<std::string> keys;
     for (auto& [set, where] : texts(*table, "set")) {
       if (set.find('=') == std::string::npos)
         error(where, fmt::format("expected SECTION.KEY=VALUE, found '{}'", set));
+      keys.push_back(set.substr(0, set.find('=')));
+      if (std::ranges::count(keys, keys.back()) == 2)
+        error(where, fmt::format("'{}' is set twice", keys.back()));
       study_.sets.push_back(std::move(set));
       study_.set_places.push_back(where);
     }

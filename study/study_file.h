@@ -69,7 +69,8 @@ struct Study {
   std::string name;  ///< of the file, without folder and ending
   std::string path, text;
   std::vector<std::string> machines, sets;
-  std::vector<core::Where> set_places;  ///< of the file's sets; those of options come behind them
+  std::vector<core::Where> machine_places;  ///< of the file's machines; options have none
+  std::vector<core::Where> set_places;      ///< of the file's sets; those of options come behind them
   std::vector<Workload> workloads;
   std::vector<Axis> axes;
   std::vector<Constraint> constraints;

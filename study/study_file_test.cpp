@@ -11,8 +11,10 @@
 namespace gpusim::study {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kWhole = R"(
 constraints = ["l1 + 32768 <= 131072"]
@@ -108,6 +110,15 @@ TEST(StudyFile, NeedsAWorkloadAMachineAndValues) {
 }
 
 /// A study of these lines behind [study].
+TEST(StudyFile, AKeyIsSetOnce) {
+  EXPECT_THAT(problems_of(R"([study]
+machines = ["a"]
+set = ["l1.size=16K", "l1.mshrs=8", "l1.size=32K", "l1.size=64K"]
+)"),
+              AllOf(HasSubstr("folder/s.toml:3:37: error: 'l1.size' is set twice"),
+                    Not(HasSubstr("folder/s.toml:3:52"))));
+}
+
 std::string study_with(const std::string& head, const std::string& axes) {
   return "[study]\nmachines = [\"m\"]\n" + head + "[[workload]]\nptx = \"w.ptx\"\n" + axes;
 }
