@@ -85,4 +85,4 @@ gpusim_test(isa_backend_test
   DEPS gpusim_isa SUITES)
 gpusim_fuzzer(lowering_fuzz SOURCES fuzz/lowering_fuzz.cpp DEPS gpusim_isa)
 gpusim_benchmark(executor_bench SOURCES bench/executor_bench.cpp DEPS gpusim_isa)
-gpusim_test(isa_families_test SOURCES lowering/async_test.cpp lowering/tensor_copy_test.cpp lowering/families_test.cpp lowering/wgmma_test.cpp DEPS gpusim_isa SUITES)
+gpusim_test(isa_families_test SOURCES lowering/async_test.cpp lowering/tensor_copy_test.cpp lowering/families_test.cpp lowering/surface_test.cpp lowering/video_test.cpp lowering/wgmma_test.cpp DEPS gpusim_isa SUITES)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "isa/ptx/compare.h"
 #include "isa/ptx/opcodes.h"
 
 namespace gpusim::isa {
@@ -31,23 +32,6 @@ uint32_t merged(uint32_t into, int64_t v, int first, int bits) {
   if (bits == 32) return static_cast<uint32_t>(v);
   const uint32_t mask = ((1u << bits) - 1) << first;
   return (into & ~mask) | (static_cast<uint32_t>(v) << first & mask);
-}
-
-bool holds(CompareOp c, int64_t a, int64_t b) {
-  switch (c) {
-    case CompareOp::kEq:
-      return a == b;
-    case CompareOp::kNe:
-      return a != b;
-    case CompareOp::kLt:
-      return a < b;
-    case CompareOp::kLe:
-      return a <= b;
-    case CompareOp::kGt:
-      return a > b;
-    default:
-      return a >= b;
-  }
 }
 
 class Lane {

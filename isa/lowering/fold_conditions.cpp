@@ -6,38 +6,15 @@
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
+#include "isa/ptx/compare.h"
 
 namespace gpusim::isa::lir {
 namespace {
 
-bool is_number(const Value& v) {
-  return v.is_literal() && v.launch_constant == kNone && v.object == kNoObject;
-}
-
-template <class T>
-std::optional<bool> holds(CompareOp relation, T a, T b) {
-  switch (relation) {
-    case CompareOp::kEq:
-      return a == b;
-    case CompareOp::kNe:
-      return a != b;
-    case CompareOp::kLt:
-      return a < b;
-    case CompareOp::kLe:
-      return a <= b;
-    case CompareOp::kGt:
-      return a > b;
-    case CompareOp::kGe:
-      return a >= b;
-    default:
-      return std::nullopt;
-  }
-}
-
 /// Of a comparison of whole numbers of 32 or 64 bits; the untyped one is a test of bits (fuse.cpp).
 std::optional<bool> compared(const Op& op) {
   if (!is_integer(op.type) || op.type == Type::kB32 || op.type == Type::kB64 || op.num_src != 2 ||
-      !is_number(op.src[0]) || !is_number(op.src[1]))
+      !op.src[0].is_number() || !op.src[1].is_number())
     return std::nullopt;
   const auto relation = static_cast<CompareOp>(static_cast<uint32_t>(op.key) >> kVarCompareShift);
   const uint64_t a = op.src[0].bits, b = op.src[1].bits;

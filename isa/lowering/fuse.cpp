@@ -168,7 +168,7 @@ class Fuser {
       if (type_bytes(left->type) != bytes || type_bytes(right->type) != bytes || is_signed(right->type))
         continue;
       if (left->src[0].is_literal() || left->src[0].var != right->src[0].var) continue;
-      if (!is_number(left->src[1]) || !is_number(right->src[1])) continue;
+      if (!left->src[1].is_number() || !right->src[1].is_number()) continue;
       const uint64_t n = left->src[1].bits;
       const auto width = static_cast<uint64_t>(bytes) * 8;
       if (n == 0 || n >= width || n + right->src[1].bits != width) continue;
@@ -181,7 +181,6 @@ class Fuser {
     }
     return false;
   }
-  static bool is_number(const Value& v) { return v.is_literal() && v.launch_constant == kNone; }
 
   static uint64_t truth(Opcode opcode, uint64_t a, uint64_t b) {
     return opcode == Opcode::kAnd ? a & b : opcode == Opcode::kOr ? a | b : a ^ b;

@@ -35,6 +35,10 @@ struct Value {
   uint32_t launch_constant = kNone;  ///< a literal that the launch gives: index into the Program's
   ObjectId object = kNoObject;       ///< of a literal that is a variable's address
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
+  /// A literal that is known before the launch, and no address.
+  [[nodiscard]] bool is_number() const {
+    return is_literal() && launch_constant == kNone && object == kNoObject;
+  }
 };
 
 /// Predicates that one operation writes at most: tests of seven bits (r2p).

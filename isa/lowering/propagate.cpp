@@ -20,10 +20,6 @@ bool is_copy(const Op& op) {
          op.key == form_key(Opcode::kMov, Type::kB64);
 }
 
-bool is_number(const Value& v) {
-  return v.is_literal() && v.launch_constant == kNone && v.object == kNoObject;
-}
-
 /// Has the same result in all lanes, from its sources alone; and no floating-point arithmetic, which counts.
 bool computes_number(const Op& op) {
   if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.exec == nullptr || op.whole_warp ||
@@ -31,7 +27,8 @@ bool computes_number(const Op& op) {
     return false;
   const auto no_var = [](Var v) { return v == kNoVar; };
   if (!std::ranges::all_of(op.pred_src, no_var) || !std::ranges::all_of(op.pred_dst, no_var)) return false;
-  if (!std::all_of(op.src.begin(), op.src.begin() + op.num_src, is_number)) return false;
+  if (!std::all_of(op.src.begin(), op.src.begin() + op.num_src, [](const Value& v) { return v.is_number(); }))
+    return false;
   switch (static_cast<Opcode>(op.opcode())) {
     case Opcode::kAdd:
     case Opcode::kSub:
