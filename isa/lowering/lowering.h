@@ -1,13 +1,14 @@
 // Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in
 // isa/lowering/):
-//   plan calls -> inline calls, select micro-ops -> [schedule: unroll loops (7.0 and up)] -> [clean and
-//   schedule: split local ranges, propagate copies and constants, fold address arithmetic into [reg+imm],
-//   remove dead code, (schedule, 7.0 and up: fuse operations, contract products and sums, join accesses to
-//   neighbouring words of shared memory, have one lane do the atomic operations of a warp), fold shared
-//   operands (compute capability 1.x), (schedule, 1.x: addresses of 64 bits cost as much as those of 32),
-//   sink cheap values to their use if that saves registers, (schedule, 1.x: add the instructions that it
-//   needs for addresses and selections), (schedule: bind parameters as operands (2.0 and up), reorder inside
-//   blocks), coalesce] -> [save registers around calls through the stack] -> liveness and register estimate
+//   plan calls -> inline calls, select micro-ops -> [schedule, 7.0 and up: decide conditions on numbers,
+//   predicate short branches, unroll loops] -> [clean and schedule: split local ranges, propagate copies and
+//   constants, fold address arithmetic into [reg+imm], remove dead code, (schedule, 7.0 and up: fuse
+//   operations, contract products and sums, join accesses to neighbouring words of shared memory, have one
+//   lane do the atomic operations of a warp), fold shared operands (compute capability 1.x), (schedule, 1.x:
+//   addresses of 64 bits cost as much as those of 32), sink cheap values to their use if that saves
+//   registers, (schedule, 1.x: add the instructions that it needs for addresses and selections), (schedule:
+//   bind parameters as operands (2.0 and up), reorder inside blocks), coalesce] -> [save registers around
+//   calls through the stack] -> liveness and register estimate
 //   -> [spill above the limit] -> allocate register rows -> resolve branch targets and reconvergence points
 //   (immediate post-dominators).
 // Functions that are called through the stack (isa/lowering/call_plan.h) go through the same passes, each for
