@@ -511,9 +511,10 @@ UnrolledCost LoopFinder::cost_of_known(uint32_t header, const Loop& loop) const 
       // Where a block's shared memory begins in its cluster's, no compiler knows.
       const bool shared_known =
           op.memory.space == Space::kShared && program_.machine_capability < kClustersFrom;
-      const bool loads = op.kind == OpKind::kLoad && !op.memory.asynchronous &&
-                         (shared_known || op.memory.space == Space::kLocal ||
-                          (op.memory.space == Space::kParam && op.memory.has_base));
+      const bool loads =
+          op.kind == OpKind::kLoad && !op.memory.asynchronous &&
+          (shared_known || op.memory.space == Space::kConst || op.memory.space == Space::kLocal ||
+           (op.memory.space == Space::kParam && op.memory.has_base));
       if (known && loads) {
         each.loads += op.accesses;
       } else if (known && op.kind == OpKind::kAlu) {

@@ -393,6 +393,31 @@ TEST(Unroll, SharedMemoryAtANumberIsAtNoNumberInACluster) {
   EXPECT_EQ(branches_of(unrolled_for(with(8, fmas), 90)), 0u) << "8 loads of 2 and 40 FMA are 56, of 97";
 }
 
+TEST(Unroll, ConstantMemoryAtANumberIsAnOperand) {
+  // What its addresses need goes, as for shared memory, on 9.0 too: of 2, 4 and 8 loads and 8 to 60 FMA in up
+  // to 100 iterations ptxas 13 makes code.
+  const auto with = [](int loads, int fmas, int trips) {
+    std::string body;
+    for (int i = 0; i < loads; ++i)
+      body += fmt::format("ld.const.f32 %x, [%c+{}]; fma.rn.f32 %s, %s, %x, %s;\n", 4 * i);
+    for (int i = 0; i < fmas; ++i) body += "fma.rn.f32 %s, %s, %s, %s;\n";
+    return thread_kernel(
+        ".reg .f32 %s, %x; .reg .b32 %i; .reg .b64 %c; .reg .pred %p;",
+        fmt::format(
+            "cvt.rn.f32.u32 %s, %tid0; mov.u64 %c, cc; mov.u32 %i, 0;\nL: {}add.u32 %i, %i, 1; add.u64 "
+            "%c, %c, {}; setp.ne.u32 %p, %i, {}; @%p bra L; st.global.f32 [%out], %s; ret;",
+            body, 4 * loads, trips),
+        "sm_75", ".const .align 4 .b8 cc[16384];\n");
+  };
+  for (const int capability : {75, 90}) {
+    LoweringOptions options = level(LoweringLevel::kSchedule, 0, capability);
+    options.address_of = [](const Variable&) { return uint64_t{0x10000}; };
+    EXPECT_EQ(branches_of(lower_ok(with(2, 24, 48), options)), 0u);
+    EXPECT_EQ(branches_of(lower_ok(with(4, 8, 100), options)), 0u);
+    EXPECT_EQ(branches_of(lower_ok(with(8, 60, 8), options)), 0u);
+  }
+}
+
 TEST(JoinSteps, AddressesOfIterationsAreOneAndAConstant) {
   const std::string text =
       rounds_of("ld.shared.f32 %f3, [%r5]; fma.rn.f32 %f0, %f3, %f1, %f0; add.u32 %r5, %r5, 4;", "16");
