@@ -203,6 +203,8 @@ bool unroll_loops(Program& program, const Flow& flow, SimdLevel level, bool agai
 void join_steps(Program& program, const Flow& flow);  // join_steps.cpp
 /// True if something changed: the flow is built again. fold_conditions.cpp: 7.0 and up
 bool fold_conditions(Program& program, const Flow& flow, SimdLevel level);
+/// Sets Op::writes_all of values that both ways of a condition write. complementary_writes.cpp: 7.0 and up
+void find_complementary_writes(Program& program);
 void split_local_ranges(Program& program);  // split_ranges.cpp
 /// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
 void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);

@@ -270,6 +270,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (rewritten) {
       lir::merge_accesses(program, simd);
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);
+      lir::find_complementary_writes(program);
     }
     if (options.machine_capability < 20) lir::fold_shared_operands(program, first_shared_variable(entry));
     if (options.level == LoweringLevel::kSchedule && options.machine_capability < 20)
