@@ -31,6 +31,16 @@ constexpr int kLoan = 4;
 /// the registers of those that have barriers best.
 constexpr uint32_t kNear = 60;
 
+/// What takes a register for somebody who cannot use it within these cycles is not taken while something
+/// else can go on soon: a load of shared or constant memory, and a shuffle. Of sums of 16 to 32 of them ptxas
+/// 13 has 5 to 7 loads of doubles on their way, 10 words in registers of one parity, which takes two for
+/// each, and 6 shuffles (7.5, 8.0 and 9.0). These numbers give the registers that it takes; 20 to 70 were
+/// tried. Loads from global memory are taken as they come there.
+constexpr uint32_t kNearShared = 48, kNearShuffle = 28;
+
+/// Predicates of a thread (P0 to P6; the seventh is always true).
+constexpr int kPredicates = 7;
+
 /// A sum of two words.
 bool is_word_sum(const Op& op) {
   const auto opcode = static_cast<Opcode>(op.opcode());
@@ -97,6 +107,7 @@ class BlockScheduler {
     uint32_t ready_at = 0;  // cycle at which the inputs are there
     uint32_t due = 0;       // the first cycle at which somebody may wait for the result
     uint32_t barriers = 0;  // before it in the stretch
+    uint32_t horizon = 0;   // cycles; how far ahead of its use it starts, 0: as others
     bool joins = false;     // is one instruction with its reader
     bool taken = false;     // is one instruction with what it reads
   };
@@ -123,7 +134,7 @@ class BlockScheduler {
   }
 
   void begin(const Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
-    pressure_ = 0;
+    pressure_ = {};
     end_guard_ = program_.machine_capability >= 70 ? block.ops.back().guard : kNoVar;
     const Op& last = block.ops.back();
     const auto own = static_cast<size_t>(&block - program_.blocks.data());
@@ -135,7 +146,7 @@ class BlockScheduler {
     for (const Var v : in) {
       touched_.push_back(v);
       alive_[v] = true;
-      pressure_ += thread_registers(program_, v);
+      pressure_ += cost(v);
     }
     for (const Var v : out) {
       touched_.push_back(v);
@@ -149,11 +160,30 @@ class BlockScheduler {
     }
   }
 
-  /// How many registers more `op` leaves occupied.
-  [[nodiscard]] int growth(const Op& op) const {
-    int change = 0;
+  /// Of registers and predicates, how many are occupied.
+  struct Occupied {
+    int registers = 0, predicates = 0;
+    Occupied& operator+=(const Occupied& o) {
+      registers += o.registers;
+      predicates += o.predicates;
+      return *this;
+    }
+    Occupied& operator-=(const Occupied& o) {
+      registers -= o.registers;
+      predicates -= o.predicates;
+      return *this;
+    }
+  };
+  [[nodiscard]] Occupied cost(Var v) const {
+    return {static_cast<int>(thread_registers(program_, v)),
+            program_.vars[v] == VarClass::kPredicate ? 1 : 0};
+  }
+
+  /// How many more `op` leaves occupied.
+  [[nodiscard]] Occupied growth(const Op& op) const {
+    Occupied change;
     for_each_def(op, [&](Var v) {
-      if (!alive_[v]) change += static_cast<int>(thread_registers(program_, v));
+      if (!alive_[v]) change += cost(v);
     });
     mentioned_.clear();
     each(op, [&](Var v) { mentioned_.push_back(v); });
@@ -162,7 +192,7 @@ class BlockScheduler {
       const auto rest = mentioned_.begin() + static_cast<std::ptrdiff_t>(i);
       if (std::find(mentioned_.begin(), rest, v) != rest || kept_[v]) continue;
       const auto times = static_cast<uint32_t>(std::count(rest, mentioned_.end(), v));
-      if (wanted_[v] == times) change -= static_cast<int>(thread_registers(program_, v));
+      if (wanted_[v] == times) change -= cost(v);
     }
     return change;
   }
@@ -174,6 +204,14 @@ class BlockScheduler {
       if (--wanted_[v] == 0 && !kept_[v]) alive_[v] = false;
     });
     ordered.push_back(op);
+  }
+
+  /// How far ahead of need `op` starts; 0: as for others. `access`: the memory operation that it is or has.
+  [[nodiscard]] uint32_t horizon(const Op& op, const Op* access) const {
+    if (program_.machine_capability < 70) return 0;
+    if (access == nullptr) return op.op_class == OpClass::kWarp && !op.whole_warp ? kNearShuffle : 0;
+    const bool near = access->memory.space == Space::kShared || access->memory.space == Space::kConst;
+    return access->kind == OpKind::kLoad && near ? kNearShared : 0;
   }
 
   void stretch(std::span<Op> ops, std::vector<Op>& ordered) {
@@ -239,21 +277,25 @@ class BlockScheduler {
     Rank best_rank;
     for (size_t k = 0; k < ready.size(); ++k) {
       const uint32_t i = ready[k];
-      const int more = growth(ops[i]);
+      const auto [more, predicates] = growth(ops[i]);
       Rank r;
-      r.over = std::max(0, pressure_ + more - static_cast<int>(limit_));
+      r.over = std::max(0, pressure_.registers + more - static_cast<int>(limit_));
       if (only_loads_) {
         r.way = nodes_[i].way >= kGlobalLatency ? 1 : 0;
       } else {
         const uint32_t stall = nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
-        const bool early = more > 0 && nodes_[i].due >= now + kGlobalLatency;
+        const bool early =
+            more > 0 && nodes_[i].due >= now + (nodes_[i].horizon != 0 ? nodes_[i].horizon : kGlobalLatency);
         const bool ahead = more > 0 && nodes_[i].barriers > barriers_ && nodes_[i].due >= now + kNear;
-        r.late = r.over > kLoan || (r.over > 0 && lockstep_) ? kOver
-                 : r.over > 0                                ? kLoaned
-                 : ahead                                     ? kAhead
-                 : early && !lockstep_                       ? kEarly
-                 : stall >= kGlobalLatency / 2 && !lockstep_ ? kWaits
-                                                             : kFits;
+        const bool no_predicate =
+            !lockstep_ && predicates > 0 && pressure_.predicates + predicates > kPredicates;
+        r.late = no_predicate                                  ? kNoPredicate
+                 : r.over > kLoan || (r.over > 0 && lockstep_) ? kOver
+                 : r.over > 0                                  ? kLoaned
+                 : ahead                                       ? kAhead
+                 : early && !lockstep_                         ? kEarly
+                 : stall >= kGlobalLatency / 2 && !lockstep_   ? kWaits
+                                                               : kFits;
         r.stall = r.over > 0 ? 0 : stall;
         if (r.late == kOver && !lockstep_)
           r.over = 0;  // what frees a register now may take more later, so the order is kept
@@ -268,9 +310,10 @@ class BlockScheduler {
     }
     return best;
   }
-  /// How well an operation suits, best first: it fits; it fits with a loan; it waits for global memory; it
-  /// takes a register for somebody who waits for global memory.
-  enum Suits : uint8_t { kFits, kLoaned, kAhead, kWaits, kEarly, kOver };
+  /// How well an operation suits, best first: it fits; it fits with a loan; it takes a register for code
+  /// behind a barrier; it waits for global memory; no predicate is free; it takes a register for somebody who
+  /// cannot use it soon; registers are not enough.
+  enum Suits : uint8_t { kFits, kLoaned, kAhead, kWaits, kNoPredicate, kEarly, kOver };
   struct Rank {
     int over = 0;
     Suits late = kFits;
@@ -398,7 +441,9 @@ class BlockScheduler {
     for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
       bool leaves = false;
       if (nodes_[i].next.empty()) for_each_def(ops[i], [&](Var v) { leaves = leaves || !alive_[v]; });
-      uint32_t due = access_of(ops[i]) != nullptr || leaves ? first[i] : end;
+      const Op* access = access_of(ops[i]);
+      nodes_[i].horizon = horizon(ops[i], access);
+      uint32_t due = (access != nullptr && nodes_[i].horizon == 0) || leaves ? first[i] : end;
       for (const uint32_t n : nodes_[i].next)
         due = std::min(due, std::max(nodes_[n].due, after(i, n)) - after(i, n));
       nodes_[i].due = std::max(due, first[i]);
@@ -433,7 +478,7 @@ class BlockScheduler {
   uint32_t window_;
   uint32_t waits_ = 0;
   uint32_t barriers_ = 0;  // of the stretch, taken so far
-  int pressure_ = 0;
+  Occupied pressure_;
   Var end_guard_ = kNoVar;   // of the block's last operation, where its latency counts
   Var loop_guard_ = kNoVar;  // the same if that operation closes a loop
   std::vector<bool> alive_;
