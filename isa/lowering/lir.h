@@ -148,8 +148,8 @@ struct Program {
 
   /// Whether a variable is in a register that a warp has once; empty where none are (uniform_registers.cpp).
   std::vector<bool> uniform;
-  /// Whether a variable of 64 bits takes one register, because it is part of addresses on a machine with
-  /// pointers of 32 bits; empty where none does (narrow_addresses.cpp).
+  /// Whether a variable of 64 bits takes one register, because it is part of addresses that have 32 bits on
+  /// the machine, or its upper half is zero; empty where none does (narrow_addresses.cpp).
   std::vector<bool> narrow;
 
   Var new_var(VarClass c) {
@@ -224,7 +224,9 @@ void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
 /// `first`: where the block's shared variables begin in shared memory. fold_shared.cpp: before 2.0
 void fold_shared_operands(Program& program, uint32_t first);
-void narrow_addresses(Program& program);  // narrow_addresses.cpp: before 2.0
+/// These set Program::narrow. narrow_addresses.cpp: before 2.0; 7.0 and up
+void narrow_addresses(Program& program);
+void narrow_values(Program& program, const Flow& flow);
 /// address_registers.cpp: before 2.0
 void use_address_registers(Program& program, const Flow& flow, SimdLevel level);
 /// missing_instructions.cpp: before 2.0

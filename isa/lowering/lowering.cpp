@@ -283,6 +283,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
     if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);
+    if (rewritten) lir::narrow_values(program, flow);
     lir::time_as_machine(program);
     if (rewritten) lir::time_known_divisors(program);
     if (options.level == LoweringLevel::kSchedule)

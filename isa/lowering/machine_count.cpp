@@ -396,12 +396,19 @@ class Counter {
     return summed_.insert(d).second;
   }
 
+  /// Part of an address of local, shared or constant memory, of which 32 bits are computed.
+  [[nodiscard]] bool is_near_address(const Op& op) const {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.num_dst == 1 && op.dst[0] < program_.narrow.size() && program_.narrow[op.dst[0]] &&
+           opcode != Opcode::kCvt && opcode != Opcode::kShr && opcode != Opcode::kAnd;
+  }
+
   uint32_t arithmetic(const Op& op) {
     if (joins_sum(op)) return 0;
     const auto opcode = static_cast<Opcode>(op.opcode());
     const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
     const auto variant = static_cast<uint32_t>(op.key);
-    const bool wide = type_bytes(op.type) == 8;
+    const bool wide = type_bytes(op.type) == 8 && !is_near_address(op);
     const bool is_float_type = is_float(op.type);
     const bool by_constant = op.num_src > 1 && op.src[1].is_literal() && op.src[1].launch_constant == kNone;
     switch (opcode) {

@@ -1,4 +1,6 @@
 // What 64-bit addresses cost on machines whose pointers have 32 bits.
+#include <fmt/format.h>
+
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -67,6 +69,56 @@ TEST(NarrowAddresses, TakeOneRegister) {
   // Names that stand for pointers first and for values later take the registers of values.
   EXPECT_GE(registers(loads + stores + loads + values, 13), 12u);
   EXPECT_GE(registers(loads + stores, 20), 12u);
+}
+
+/// A kernel with 16 values of 64 bits that `value` makes of %r{0}, alive at once: all are made in one block
+/// and read in another.
+KernelImage image_of(std::string_view value, std::string_view use, int capability) {
+  std::string body, uses;
+  for (int i = 0; i < 16; ++i) body += fmt::format("ld.volatile.global.u32 %r{}, [%in+{}];\n", i, 4 * i);
+  for (int i = 0; i < 16; ++i) body += fmt::format(fmt::runtime(value), i) + "\n";
+  for (int i = 15; i >= 0; --i) uses += fmt::format(fmt::runtime(use), i) + "\n";
+  const std::string text = thread_kernel(
+      ".reg .b64 %rd<16>, %s; .reg .b32 %r<16>, %i; .reg .pred %p; .local .align 8 .b8 l[256];",
+      "mov.u64 %s, 0; mov.u32 %i, 0;\n" + body + "LOOP: membar.cta;\n" + uses +
+          "add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %tid0; @%p bra LOOP; st.global.u64 [%out], %s; ret;",
+      "sm_75");
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, capability);
+  options.max_registers = 255;
+  return lower_ok(text, options);
+}
+uint32_t with_values(std::string_view value, std::string_view use, int capability) {
+  return image_of(value, use, capability).registers;
+}
+
+TEST(NarrowAddresses, ValuesWhoseUpperHalfIsZeroTakeOneRegister) {
+  // Sums take them as they are: ptxas 13 reads the zero register for the upper half.
+  for (const int capability : {75, 80, 90}) {
+    const uint32_t both = with_values("cvt.s64.s32 %rd{0}, %r{0};", "add.s64 %s, %s, %rd{0};", capability);
+    EXPECT_LE(with_values("cvt.u64.u32 %rd{0}, %r{0};", "add.s64 %s, %s, %rd{0};", capability) + 12, both);
+    // What is stored needs both.
+    EXPECT_GE(with_values("cvt.u64.u32 %rd{0}, %r{0};", "st.global.u64 [%out+8], %rd{0};", capability) + 4,
+              both);
+  }
+  EXPECT_EQ(with_values("cvt.u64.u32 %rd{0}, %r{0};", "add.s64 %s, %s, %rd{0};", 35),
+            with_values("cvt.s64.s32 %rd{0}, %r{0};", "add.s64 %s, %s, %rd{0};", 35));
+}
+
+TEST(NarrowAddresses, AddressesOfLocalMemoryHave32Bits) {
+  const std::string_view address =
+      "and.b32 %r{0}, %r{0}, 60; cvt.u64.u32 %rd{0}, %r{0}; mov.u64 %s, l; add.s64 %rd{0}, %rd{0}, %s; "
+      "add.s64 "
+      "%rd{0}, %rd{0}, %rd{0};";
+  const std::string_view global =
+      "and.b32 %r{0}, %r{0}, 60; cvt.u64.u32 %rd{0}, %r{0}; add.s64 %rd{0}, %rd{0}, %out; add.s64 "
+      "%rd{0}, %rd{0}, %rd{0};";
+  for (const int capability : {75, 80, 90}) {
+    const uint32_t local = with_values(address, "st.local.u32 [%rd{0}], %i;", capability);
+    EXPECT_LE(local + 10, with_values(global, "st.global.u32 [%rd{0}], %i;", capability)) << capability;
+    // Each is two sums, which are one operation and not two.
+    EXPECT_LE(image_of(address, "st.local.u32 [%rd{0}], %i;", capability).machine_instructions() + 16,
+              image_of(global, "st.global.u32 [%rd{0}], %i;", capability).machine_instructions());
+  }
 }
 
 TEST(NarrowAddresses, MultiplicationsByAPowerOfTwoAreShifts) {
