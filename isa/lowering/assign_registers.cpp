@@ -23,7 +23,11 @@ namespace {
 constexpr uint32_t kUnnamed = 2, kIdle = 4;
 /// With more than so many values, so many registers are named before one is given again (least mean error
 /// over the kernels of regress/compiler and 459 of HeCBench).
-constexpr uint32_t kFewValues = 6, kNamedOfFew = 8, kManyValues = 12, kNamedOfMany = 10;
+constexpr uint32_t kFewValues = 6, kNamedOfFew = 8, kManyValues = 14, kNamedOfMany = 10;
+/// See made_even().
+constexpr uint32_t kEvenUpTo = 24;
+/// Constants go through registers on 9.0 (LDC): one more, but in small kernels there is one that is free.
+constexpr uint32_t kConstantsFrom = 14;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kCalleeHas = 26;
 /// Operations within which an access has read its registers. Copies of words one after the other take six
@@ -328,9 +332,9 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
         std::max(registers, (values > kManyValues ? kNamedOfMany : std::min(values, kNamedOfFew)) + kUnnamed);
   if (calls) registers = std::max(registers, kCalleeHas);
   if (registers >= kPlenty) return registers;
-  // Constants go through registers on 9.0 (LDC).
-  const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
-  return std::min(std::max(registers, assignment.named(true) + kUnnamed - kOverlap) + constants, kPlenty);
+  registers = made_even(std::max(registers, assignment.named(true) + kUnnamed - kOverlap), kEvenUpTo);
+  if (program.machine_capability >= 90 && registers >= kConstantsFrom) ++registers;
+  return std::min(registers, kPlenty);
 }
 
 }  // namespace gpusim::isa::lir
