@@ -55,8 +55,21 @@ std::string shortest_text(const Proof& proof) {
                    at->all ? wanted + " are one each" : wanted + " are one for some operations");
 }
 
+/// One command line, which a shell continues where it is folded.
 std::string repeat_text(const Change& change) {
-  return fmt::format("  repeat it: --set {}\n", fmt::join(change.sets, " --set "));
+  constexpr size_t kWidth = 110;
+  std::string out = "  repeat it:";
+  size_t line = out.size();
+  for (const std::string& set : change.sets) {
+    const std::string option = fmt::format(" --set {}", set);
+    if (line + option.size() > kWidth) {
+      out += " \\\n            ";
+      line = 12;
+    }
+    out += option;
+    line += option.size();
+  }
+  return out + "\n";
 }
 
 std::string meaning_text(const Change& change) {

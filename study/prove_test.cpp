@@ -136,6 +136,18 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
   EXPECT_THAT(proof_text(proof), testing::HasSubstr("nothing helps alone"));
 }
 
+TEST(ProofText, FoldsTheCommandThatRepeatsAChange) {
+  Proof proof{1000, {gain("arithmetic latencies", 0.8)}, "", "", {}, 0};
+  proof.gains[0].change.sets = {"latency.int=2"};
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("\n  repeat it: --set latency.int=2\n"));
+  proof.gains[0].change.sets.assign(12, "latency.int_mul_wide=2");
+  const std::string text = proof_text(proof);
+  const std::string_view command = std::string_view(text).substr(text.find("repeat it:"));
+  EXPECT_THAT(std::string(command), testing::HasSubstr("=2 \\\n             --set latency.int_mul_wide=2"));
+  for (size_t from = 0; from < command.size(); from = std::min(command.size(), command.find('\n', from) + 1))
+    EXPECT_LE(command.find('\n', from) - from, 115u);
+}
+
 TEST(ProofText, SaysWhenTheOrderOfThingsMovesTheTime) {
   Proof proof{
       1000, {gain("DRAM clock", 0.8), gain("L1 latency", 1.04), gain("L2 latency", 1.045)}, "", "", {}, 0};
