@@ -13,6 +13,9 @@
 
 namespace gpusim::study {
 
+/// What is done to a resource; a hash of addresses becomes another.
+inline constexpr std::string_view kTwiceAsMuch = "x 2", kHalfAsMuch = "/ 2", kAnotherHash = "hash";
+
 /// One resource of a machine, changed.
 struct Change {
   std::string name;                    ///< "DRAM clock"

@@ -1,5 +1,7 @@
 #include "study/prove_meaning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -101,6 +103,8 @@ constexpr Meaning kPipesMeaning{
     true};
 
 }  // namespace
+
+std::string pipe_change(std::string_view pipe) { return fmt::format("{}{} pipe", kPipe, pipe); }
 
 Meaning meaning_of(std::string_view change) {
   const auto* at = std::ranges::find(kMeanings, change, &Meaning::change);

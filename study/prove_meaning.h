@@ -1,6 +1,7 @@
 // What a change of `gpusim explain --prove` stands for. Nobody can double the SMs or a clock of a chip: what
 // a program can do about the same thing is said beside them.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace gpusim::study {
@@ -12,6 +13,8 @@ struct Meaning {
   bool compound = false;
 };
 
+/// The name of the change that halves a pipe's times: "cycles of the fp32 pipe".
+[[nodiscard]] std::string pipe_change(std::string_view pipe);
 [[nodiscard]] Meaning meaning_of(std::string_view change);
 
 }  // namespace gpusim::study

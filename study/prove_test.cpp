@@ -125,10 +125,43 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("as much by")));
   proof.gains.push_back(gain("DRAM banks", 0.801));
   EXPECT_THAT(proof_text(proof), testing::HasSubstr("and as much by: DRAM banks\n"));
+  proof.gains.back().factor = 0.805;
+  EXPECT_THAT(proof_text(proof),
+              testing::HasSubstr("and nearly as much by: DRAM banks\n  rows of one bank follow each other"));
+  proof.gains.back().factor = 0.82;
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("as much by"))) << "a tenth less is less";
   proof.gains = {gain("DRAM clock", 0.5), gain("SMs", 0.6)};
   EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("many SMs"))) << "it tells nothing more";
   proof.gains = {gain("SMs", 0.6)};
   EXPECT_THAT(proof_text(proof), testing::HasSubstr("nothing helps alone"));
+}
+
+TEST(ProofText, FoldsTheCommandThatRepeatsAChange) {
+  Proof proof{1000, {gain("arithmetic latencies", 0.8)}, "", "", {}, 0};
+  proof.gains[0].change.sets = {"latency.int=2"};
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("\n  repeat it: --set latency.int=2\n"));
+  proof.gains[0].change.sets.assign(12, "latency.int_mul_wide=2");
+  const std::string text = proof_text(proof);
+  const std::string_view command = std::string_view(text).substr(text.find("repeat it:"));
+  EXPECT_THAT(std::string(command), testing::HasSubstr("=2 \\\n             --set latency.int_mul_wide=2"));
+  for (size_t from = 0; from < command.size(); from = std::min(command.size(), command.find('\n', from) + 1))
+    EXPECT_LE(command.find('\n', from) - from, 115u);
+}
+
+TEST(ProofText, SaysWhenTheOrderOfThingsMovesTheTime) {
+  Proof proof{
+      1000, {gain("DRAM clock", 0.8), gain("L1 latency", 1.04), gain("L2 latency", 1.045)}, "", "", {}, 0};
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("slower"))) << "as little as nobody names";
+  proof.gains.push_back(gain("DRAM banks", 1.11));
+  proof.gains.back().change.sets = {"dram.banks=32"};
+  EXPECT_THAT(proof_text(proof),
+              testing::HasSubstr("3 of these make the run slower, by 11.0 % at most (DRAM banks)"));
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("--set dram.banks=32 says what took longer"));
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("smaller than that")));
+  proof.gains.front().factor = 0.9;
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("the gain named above is smaller than that"));
+  proof.gains.back().change.effect = "hash";
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("slower"))) << "another hash gives no more";
 }
 
 TEST(ProofText, SaysThatTheNamedLimiterTakesOneCycleAlready) {

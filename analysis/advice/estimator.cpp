@@ -53,8 +53,9 @@ Estimator::Estimator(Work recorded, double cycles) : recorded_(std::move(recorde
   const double wanted = std::max(1.0, cycles - recorded_.start);
   const double all = active(recorded_, 1);
   own_error_ = cycles <= 0 ? 0 : (recorded_.start + all - cycles) / cycles;
-  if (all > wanted) {
-    // Some of the waits overlap each other: a warp has several loads on their way.
+  // Some of the waits overlap each other: a warp has several loads on their way. Where the units alone take
+  // longer than the kernel did, it is not the waits that are too long: a change may leave little but these.
+  if (all > wanted && active(recorded_, 0) <= wanted) {
     double least = 0, most = 1;
     for (int i = 0; i < kBisections; ++i)
       (active(recorded_, (least + most) / 2) > wanted ? most : least) = (least + most) / 2;

@@ -50,6 +50,19 @@ TEST(EstimatorTest, AFullUnitWithHalfTheWorkHalvesAllButTheStart) {
   EXPECT_NEAR(estimator.cycles(work), 11'500, 1);
 }
 
+/// Units that take longer than the kernel did say nothing of its waits, which a change can leave as they are.
+TEST(EstimatorTest, UnitsThatAreTooSlowLeaveTheWaitsAsTheyAre) {
+  Work work;
+  work.units = {{"lsu_port", 40'000}};
+  work.chain = {200};
+  work.longest = 2;
+  work.rounds = 50;
+  const Estimator estimator(work, 39'000);
+  EXPECT_NEAR(estimator.cycles(work), 39'000, 1);
+  work.scale("lsu_port", 0.1);
+  EXPECT_NEAR(estimator.cycles(work), 10'000, 600) << "the waits, of which none is hidden now";
+}
+
 TEST(EstimatorTest, WhatItMissesIsQueueingAsFarAsWarpsWaitForMemory) {
   Work work;
   work.units = {{"dram_bus", 4000}, {"pipe_fp32", 1000}};

@@ -137,6 +137,10 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
   EXPECT_TRUE(follow(
       "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd9, %rd2;\nld.global.u32 %r2, [%rd3];\nmov.u32 %r2, %r9;"))
       << "a list that is walked";
+  EXPECT_TRUE(follow("ld.local.u32 %r2, [%rd1];\nxor.b32 %r3, %r2, %r4;\nst.local.u32 [%rd1+4], %r3;"))
+      << "a stack in local memory";
+  EXPECT_FALSE(follow("ld.local.f32 %f2, [%rd1];\nfma.rn.f32 %f3, %f4, %f4, %f2;\nst.local.f32 [%rd1], %f3;"))
+      << "sums in an array";
   operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
   operation("int", "mov.f32 %f1, %f3", 8);
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));

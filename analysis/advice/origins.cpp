@@ -11,6 +11,8 @@
 namespace gpusim::analysis::advice {
 namespace {
 
+constexpr const char* kLocalMemory = "local memory";  ///< stands beside the names of registers
+
 struct Step {
   std::string stem;  ///< "add" of "add.s32"
   std::vector<std::string> results;
@@ -33,6 +35,14 @@ Step step_of(std::string_view text) {
     from = at + 1;
   }
   add(text.substr(from));
+  // What a thread keeps in local memory it finds there again, wherever in it.
+  const std::string_view opcode = text.substr(0, blank);
+  if (opcode.starts_with("st.local")) {
+    s.results = {kLocalMemory};
+    s.operands.erase(s.operands.begin());
+    return s;
+  }
+  if (opcode.starts_with("ld.local")) s.operands.push_back({kLocalMemory});
   if (s.stem == "st" || s.stem == "red" || s.stem == "bra" || s.stem == "bar") return s;
   s.results.assign(s.operands.front().begin(), s.operands.front().end());
   s.operands.erase(s.operands.begin());
@@ -44,6 +54,8 @@ bool adds_up(const Step& s, size_t operand) {
   constexpr std::array<std::string_view, 9> kSums{"add", "sub", "mov", "cvt", "min",
                                                   "max", "and", "or",  "cvta"};
   constexpr size_t kAddend = 2;
+  if (s.stem == "st") return true;
+  if (s.stem == "ld") return s.operands[operand].contains(kLocalMemory);
   if (s.stem == "fma" || s.stem == "mad") return operand == kAddend;
   return std::ranges::find(kSums, s.stem) != kSums.end();
 }
@@ -74,7 +86,7 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
   for (size_t i = 0; i < steps.size(); ++i)
     for (const std::string& r : steps[i].results) definitions[r].push_back(i);
   for (const auto& [r, where] : definitions) {
-    if (where.size() < 2) continue;
+    if (where.size() < 2 && r != kLocalMemory) continue;
     // Back from its definitions: whether one of them follows from it, by more than sums.
     std::set<std::pair<size_t, bool>> seen;
     std::vector<std::pair<size_t, bool>> left;

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analysis/advice/rules_fixture.h"
 
 namespace gpusim::analysis::advice {
@@ -152,6 +154,32 @@ TEST_F(RulesTest, EachArrayHasResultsOfItsOwn) {
   const double one = left("add.s64 %rd4, %rd8, %rd2"), two = left("add.s64 %rd4, %rd9, %rd2");
   EXPECT_GT(one, 0);
   EXPECT_NEAR(two, 2 * one, 0.01 * one);
+}
+
+/// Unrolled turns of a loop add to the fields of a record that the data choose: all of them to the same few.
+TEST_F(RulesTest, FieldsOfARecordThatDataChooseAreNoResultsOfTheirOwn) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 95'000;
+  const auto left = [&](const char* start) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.u32 %r1, [%rd1]", 1);
+    operation("int", start, 1);
+    operation("int", "mul.wide.u32 %rd2, %r2, 4", 1);
+    operation("int", "add.s64 %rd3, %rd8, %rd2", 1);
+    operation("int", "add.s64 %rd4, %rd8, %rd2", 1);
+    for (const char* text :
+         {"atom.global.add.f32 %f3, [%rd3], %f1", "atom.global.add.f32 %f4, [%rd4+4], %f2"})
+      operation(
+          "atom_global", text, 4,
+          {{"transactions", 8}, {"transferred_bytes", 8 * 32}, {"active_lanes", 128}, {"atomic_words", 128}});
+    operation("int", "add.s64 %rd3, %rd3, 8", 4);
+    operation("int", "add.s64 %rd4, %rd4, 8", 4);
+    const auto p = atomics(facts());
+    return p ? p->after.units.at("l2_atomics") + p->after.tail : HUGE_VAL;
+  };
+  const double of_data = left("mul.lo.u32 %r2, %r1, %r9"), of_threads = left("mul.lo.u32 %r2, %tid.x, %r9");
+  EXPECT_LT(4 * of_data, of_threads);
 }
 
 /// Straight from what two loads gave, all lanes of a warp add to one word: no results that a block has

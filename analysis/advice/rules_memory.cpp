@@ -303,7 +303,8 @@ double sectors_of_results(const Facts& f) {
     if (f.op_class(pc) != "atom_global" || f.executed(pc) <= 0) continue;
     const double of_one = f.count("transferred_bytes", pc) / kSector / f.executed(pc);
     const double times = f.executed(pc) / f.blocks();
-    if (!f.origin(pc).of_data && !f.origin(pc).of_block && f.origin(pc).stride != 0) {
+    if (!f.origin(pc).of_data && !f.origin(pc).begins_of_data && !f.origin(pc).of_block &&
+        f.origin(pc).stride != 0) {
       chosen += of_one * (f.origin(pc).of_loop ? times : std::min(times, f.warps_per_block()));
       continue;
     }

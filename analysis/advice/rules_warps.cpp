@@ -241,12 +241,18 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
   // A warp takes as long as before: those that are resident together are no fewer rounds elsewhere.
   p.after.rounds = std::max(1.0, p.after.rounds * best(f.sms()));
   // One block that is much longer than others takes as long as well, but for its waits for pipes that others
-  // of its SM use. Blocks that are alike are long because of each other, and of their own warps.
+  // of its SM use. Blocks that are alike are long because of each other, and of their own warps; where each
+  // has an SM of its own, because of their own warps alone, and smaller ones are quicker by what these wait
+  // for pipes and issue slots of each other.
   constexpr double kLong = 2;
-  if (f.lives().longest < kLong * f.lives().mean) return p;
+  const bool apart = f.blocks() <= f.sms();
+  if (!apart && f.lives().longest < kLong * f.lives().mean) return p;
   const auto slots = [&](uint64_t n) { return static_cast<double>(n); };
   const double resident = slots(f.kernel().total_slots() - f.kernel().idle_slots());
-  const double alone = resident > 0 ? 1 - slots(f.kernel().slots_of("pipe_busy")) / resident : 1;
+  const double each = apart ? std::max(1.0, f.warps_per_block() / f.machine().scheduler.count) : 1;
+  const double shared =
+      slots(f.kernel().slots_of("pipe_busy")) + slots(f.kernel().slots_of("issued")) * (1 - 1 / each);
+  const double alone = resident > 0 ? 1 - shared / resident : 1;
   p.after.least = std::min(slots(f.kernel().cycles), p.after.start + f.lives().longest * alone);
   return p;
 }

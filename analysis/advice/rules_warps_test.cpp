@@ -184,6 +184,23 @@ TEST_F(RulesTest, BlocksElsewhereAreNotShorter) {
   EXPECT_LT(gain(f, *p), 1.05);
 }
 
+/// Two blocks, each alone on its SM, whose warps wait for themselves and use what no other warp does.
+TEST_F(RulesTest, BlocksThatAreAloneAreNoQuickerInParts) {
+  kernel.counters["warps"] = 2 * 8;
+  for (uint64_t sm = 0; sm < kSms; ++sm) {
+    kernel.per_sm.numbers["warps"][sm] = sm < 2 ? 8 : 0;
+    kernel.per_sm.numbers["inst_executed"][sm] = sm < 2 ? 1000 : 0;
+  }
+  unit("lsu_port", "SM", 80, 0.6);
+  const auto gain_with = [&](uint64_t issued) {
+    kernel.causes = {{"issued", issued}, {"memory_l1", 1000 - issued}};
+    const Facts f(kernel, machine, resources, program, {95'000, 95'000});
+    return gain(f, *wave_quantisation(f));
+  };
+  EXPECT_LT(gain_with(100), 1.1);
+  EXPECT_GT(gain_with(900), 1.4) << "two warps of a scheduler issue in turn";
+}
+
 /// 2 blocks of a warp on 40 SMs and one on the others, all at once: none waits for another's place.
 TEST_F(RulesTest, WarpsThatFitBesideEachOtherAreOneRound) {
   kernel.counters["warps"] = 120;

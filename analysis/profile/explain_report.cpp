@@ -64,7 +64,14 @@ constexpr size_t kUnitsShown = 6;
 
 std::string limiter_line(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const std::string text = limiter_text(kernel, machine);
-  return text.empty() ? text : fmt::format("  limiter: {}\n", text);
+  if (text.empty()) return text;
+  const std::string rivals = limiter_rivals(limiter_candidates(kernel, machine), kernel.cycles);
+  return fmt::format("  limiter: {}\n", text) +
+         (rivals.empty()
+              ? std::string()
+              : fmt::format(
+                    "    near by the same estimate of what it costs: {} of the cycles; --prove decides\n",
+                    rivals));
 }
 
 std::string stack_text(const Scale& scale, const Explanation& e) {

@@ -574,6 +574,17 @@ std::string limiter_text(const KernelRecord& kernel, const core::MachineConfig& 
   return all.empty() ? std::string() : sentence(limiter_name(all, kernel.cycles), kernel, machine);
 }
 
+std::string limiter_rivals(const std::vector<LimiterCandidate>& candidates, uint64_t cycles) {
+  constexpr double kRival = 0.6;
+  std::vector<std::string> near;
+  for (const LimiterCandidate& c : candidates) {
+    const double share = c.saved / std::max(1.0, static_cast<double>(cycles));
+    if (share < kLimits || c.saved < kRival * candidates.front().saved) break;
+    near.push_back(fmt::format("{} {:.0f} %", c.name, 100 * share));
+  }
+  return near.size() < 2 ? std::string() : fmt::format("{}", fmt::join(near, ", "));
+}
+
 std::string limiter_words(std::string_view name, const KernelRecord& kernel,
                           const core::MachineConfig& machine) {
   return sentence(name, kernel, machine);

@@ -46,6 +46,9 @@ struct BlocksThatWait {
 /// One line about a kernel's limiter, without a new line: "atomics in partition 3 (94 % busy, mean of all 3
 /// %): line 50 `atom...`". Places in the code are left out if the kernel has no per_pc. Empty without units.
 [[nodiscard]] std::string limiter_text(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// What would save nearly as much as the limiter (60 %), with the limiter: "pipe_lsu 15 %, network 10 %".
+/// Empty if nothing does.
+[[nodiscard]] std::string limiter_rivals(const std::vector<LimiterCandidate>& candidates, uint64_t cycles);
 /// The words of that line for a candidate, be it the first or not.
 [[nodiscard]] std::string limiter_words(std::string_view name, const KernelRecord& kernel,
                                         const core::MachineConfig& machine);

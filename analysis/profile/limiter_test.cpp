@@ -334,6 +334,14 @@ TEST_F(Limiter, KernelsOfARunAddUp) {
   EXPECT_DOUBLE_EQ(two[0].saved, 2 * one[0].saved);
 }
 
+TEST(LimiterRivals, AreThoseThatSaveNearlyAsMuch) {
+  EXPECT_EQ(limiter_rivals({{"pipe_lsu", 150}, {"network", 95}, {"dram", 74}}, 1000),
+            "pipe_lsu 15 %, network 10 %");
+  EXPECT_EQ(limiter_rivals({{"atomics", 480}, {"network", 280}}, 1000), "") << "nothing is near";
+  EXPECT_EQ(limiter_rivals({{"launch", 60}, {"network", 40}}, 1000), "") << "too little to limit";
+  EXPECT_EQ(limiter_rivals({}, 0), "");
+}
+
 TEST_F(Limiter, UnitsAreListedBusiestFirst) {
   unit("dram_bus", "channel", 64, 0.2, 0.1);
   unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);

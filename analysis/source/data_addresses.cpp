@@ -152,6 +152,8 @@ class DataFlow {
     return at == definitions_.end() ? 0 : at->second.size();
   }
   void find_data();
+  /// Adds registers that follow from loaded values, by all statements but those `left_out`.
+  void find_data(const std::vector<bool>& left_out, std::set<std::string_view>& data) const;
   void find_fractions();
   /// Whether a definition of a register counts it up: it is the register's last value, and something added.
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
@@ -179,7 +181,7 @@ class DataFlow {
 
   std::vector<Statement> statements_;
   std::map<std::string_view, std::vector<size_t>> definitions_;
-  std::set<std::string_view> data_, of_loop_, of_block_, of_fraction_;
+  std::set<std::string_view> data_, begins_of_data_, of_loop_, of_block_, of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
@@ -214,16 +216,21 @@ void DataFlow::find_data() {
     if (others.size() < where.size())
       for (const size_t d : others) begins[d] = true;
   }
+  find_data(begins, data_);
+  find_data(std::vector<bool>(statements_.size(), false), begins_of_data_);
+}
+
+void DataFlow::find_data(const std::vector<bool>& left_out, std::set<std::string_view>& data) const {
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < statements_.size(); ++i) {
       const Statement& s = statements_[i];
-      if (begins[i] || !(loads_data(s) ||
-                         (!hides_its_source(s) && std::ranges::any_of(s.operands, [&](std::string_view r) {
-                           return data_.contains(r);
-                         }))))
+      if (left_out[i] || !(loads_data(s) ||
+                           (!hides_its_source(s) && std::ranges::any_of(s.operands, [&](std::string_view r) {
+                             return data.contains(r);
+                           }))))
         continue;
-      for (const std::string_view r : s.results) more |= data_.insert(r).second;
+      for (const std::string_view r : s.results) more |= data.insert(r).second;
     }
   }
 }
@@ -455,6 +462,7 @@ AddressOrigin DataFlow::origin(const Statement& access) const {
     return std::ranges::any_of(registers, [&](std::string_view r) { return of.contains(r); });
   };
   o.of_data = any(data_);
+  o.begins_of_data = !o.of_data && any(begins_of_data_) && !any(of_thread_);
   o.of_fraction = any(of_fraction_);
   o.of_loop = any(of_loop_);
   o.of_block = any(of_block_);

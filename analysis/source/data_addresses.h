@@ -12,6 +12,9 @@ struct AddressOrigin {
   /// of the data. An index that a loop counts up from a loaded start, as in the rows of a sparse matrix, is
   /// none: there the threads decide.
   bool of_data = false;
+  /// A loop counts it up from where a loaded value says, and its thread's number says nothing beside that, as
+  /// in the fields of a record that the data choose.
+  bool begins_of_data = false;
   /// It follows from a number with a fraction that differs between threads, as the points of a picture that
   /// is turned or scaled do: neighbours are near each other, and in no line.
   bool of_fraction = false;

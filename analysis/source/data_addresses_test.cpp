@@ -49,6 +49,27 @@ TEST(AddressOrigins, WhatALoopCountsUpIsTheThreads) {
   EXPECT_TRUE(of_data(steps, "ld.global.f32 %f1, [%rd17]")) << "by what is loaded";
 }
 
+/// The fields of a record that the data choose, in a loop: what began of data is said, unless lanes of a warp
+/// have their own places behind it.
+TEST(AddressOrigins, ARecordThatDataChooseBeginsOfData) {
+  Statements record{"ld.global.f32 %f1, [%rd14]",
+                    "setp.lt.f32 %p1, %f1, 0f3F800000",
+                    "selp.b32 %r5, %r6, %r7, %p1",
+                    "mul.lo.s32 %r8, %r5, %r9",
+                    "mul.wide.s32 %rd15, %r8, 4",
+                    "add.s64 %rd16, %rd1, %rd15",
+                    "atom.global.add.f32 %f2, [%rd16], %f1",
+                    "add.s64 %rd16, %rd16, 4"};
+  const std::string access = "atom.global.add.f32 %f2, [%rd16], %f1";
+  EXPECT_FALSE(of_data(record, access));
+  EXPECT_TRUE(origin(record, access).begins_of_data);
+  record[3] = "mad.lo.s32 %r8, %r5, %r9, %tid.x";
+  EXPECT_FALSE(origin(record, access).begins_of_data) << "a word for each lane";
+  record[2] = "mov.u32 %r5, %r6";
+  record[3] = "mul.lo.s32 %r8, %r5, %r9";
+  EXPECT_FALSE(origin(record, access).begins_of_data);
+}
+
 /// A table that is searched from where a key says, and begins again at its end.
 TEST(AddressOrigins, WhatWrapsAroundIsNotCountedUp) {
   const Statements probing{"ld.global.u32 %r2, [%rd14]",  "and.b32 %r23, %r2, 1023",

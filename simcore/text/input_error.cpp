@@ -5,12 +5,42 @@
 namespace gpusim::core {
 namespace {
 
+constexpr size_t kLongestLine =
+    1000;  // bytes: longer than any sentence of ours, so that only quoted input is cut
+
+/// Whether a UTF-8 character goes on at text[at].
+bool goes_on(std::string_view text, size_t at) {
+  return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+/// A message quotes the input that it is about, which may be of any size: of a long line the middle is left
+/// out. Its beginning says what is quoted, its end what is wrong with it.
+std::string with_short_lines(std::string_view message) {
+  std::string out;
+  while (true) {
+    const std::string_view line = message.substr(0, message.find('\n'));
+    if (line.size() <= kLongestLine) {
+      out += line;
+    } else {
+      size_t head = kLongestLine / 4, tail = line.size() - kLongestLine / 2;
+      while (head > 0 && goes_on(line, head)) --head;
+      while (tail < line.size() && goes_on(line, tail)) ++tail;
+      out += fmt::format("{} ... ({} bytes left out) ... {}", line.substr(0, head), tail - head,
+                         line.substr(tail));
+    }
+    if (line.size() == message.size()) return out;
+    out += '\n';
+    message.remove_prefix(line.size() + 1);
+  }
+}
+
 std::string format_message(const Where& where, std::string_view severity, const std::string& message,
                            const std::string& hint) {
   std::string place = where.text();
-  std::string text = place.empty() ? fmt::format("{}: {}", severity, message)
-                                   : fmt::format("{}: {}: {}", place, severity, message);
-  if (!hint.empty()) text += "\n  hint: " + hint;
+  const std::string shown = with_short_lines(message);
+  std::string text = place.empty() ? fmt::format("{}: {}", severity, shown)
+                                   : fmt::format("{}: {}: {}", place, severity, shown);
+  if (!hint.empty()) text += "\n  hint: " + with_short_lines(hint);
   return text;
 }
 

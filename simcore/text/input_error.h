@@ -1,7 +1,7 @@
 // Errors about what the user gave: configuration files, launch files, command-line values. Messages are
 // collected so that one run reports all of them, and formatted as `file:line:col: error: message`, with an
-// indented `hint:` line where there is one. Everything in simcore that reads input throws InputError and
-// nothing else.
+// indented `hint:` line where there is one; of a line that quotes very long input the middle is left out.
+// Everything in simcore that reads input throws InputError and nothing else.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
