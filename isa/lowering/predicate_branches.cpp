@@ -129,8 +129,7 @@ class Predicator {
     if (branch.target != after || predecessors_[body] != 1 || converted_[body]) return false;
     const uint32_t longest = divergent_[branch.guard] ? kMostPredicated : kMostOfUniform;
     if (sizes_[body] > longest || !predicable(body, branch.guard)) return false;
-    if (loads_far(code_[body]) &&
-        instructions_beside(b, body) < (in_loop_[b] ? kLeastBesideInLoop : kLeastBeside))
+    if (loads_far(code_[body]) && !has_beside(b, body, in_loop_[b] ? kLeastBesideInLoop : kLeastBeside))
       return false;
     Code& code = code_[body];
     const bool goes_on = code.empty() || code.back().kind != OpKind::kBranch || code.back().guard != kNoVar;
@@ -241,9 +240,10 @@ class Predicator {
     return sizes_[body] <= kMostPredicated && predicable(body, branch.guard) ? body : kGone;
   }
 
-  /// Instructions that may run while loads of `body` wait: in the blocks that become one with it, if all
-  /// short branches among them become predicates, and neither needed for these loads nor waiting for them.
-  uint32_t instructions_beside(uint32_t b, uint32_t body) const {
+  /// Whether at least so many instructions may run while loads of `body` wait: in the blocks that become one
+  /// with it, if all short branches among them become predicates, and neither needed for these loads nor
+  /// waiting for them. It looks no further then: what became one block may be long.
+  bool has_beside(uint32_t b, uint32_t body, uint32_t least) const {
     uint32_t first = b;
     for (uint32_t n = 0; n < kFarthest && first != 0 && predecessors_[first] == 2; ++n) {
       const uint32_t code = before_[first];
@@ -274,6 +274,7 @@ class Predicator {
           for_each_use(ops[i], [&](Var v) { needed.insert(v); });
         else
           count += instructions(ops[i]);
+        if (count >= least) return true;
       }
     }
     bool behind_barrier = false;
@@ -287,9 +288,10 @@ class Predicator {
           for_each_def(op, [&](Var v) { waiting.insert(v); });
         else
           count += instructions(op);
+        if (count >= least) return true;
       }
     }
-    return count;
+    return false;
   }
   static uint32_t instructions(const Op& op) {
     if (op.kind == OpKind::kNop || op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier) return 0;
