@@ -274,7 +274,7 @@ def main() -> int:
         shutil.rmtree(copy / "build" / suite, ignore_errors=True)
     failed = False
     named = tuple(sorted({case for m in chosen for case in m.cases}))
-    for cases in ((), named):
+    for cases in dict.fromkeys(((), named)):
         if all(m.tests or bool(m.cases) != bool(cases) for m in chosen):
             continue
         code, count = _breaches(copy, cases)

@@ -36,9 +36,10 @@ std::pair<std::string, double> Work::fullest() const {
 
 double Work::fullest_of_memory() const {
   double most = 0;
-  for (const auto& [unit, busy] : units)
-    if (std::ranges::any_of(kMemoryUnits, [&](std::string_view kind) { return unit.starts_with(kind); }))
-      most = std::max(most, busy);
+  for (const auto& unit : units) {
+    const auto is_named = [&](std::string_view kind) { return unit.first.starts_with(kind); };
+    if (std::ranges::any_of(kMemoryUnits, is_named)) most = std::max(most, unit.second);
+  }
   return most;
 }
 

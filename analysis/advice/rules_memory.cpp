@@ -74,7 +74,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
            !is_shifted(f, pc);
   };
   Traffic after;
-  double requests = 0, moved = 0, sectors = 0;
+  double requests = 0, moved = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     const std::string_view c = f.op_class(pc);
     if (!in_memory(c)) continue;
@@ -83,7 +83,6 @@ std::optional<Proposal> coalescing(const Facts& f) {
     if (can_be_ordered(pc)) {
       least = least_of(f, pc);
       requests += f.executed(pc);
-      sectors += f.count("transferred_bytes", pc) / kSector;
       moved += f.count("transferred_bytes", pc) - least.bytes;
     }
     add(after, c, least.transactions, least.bytes, asked);

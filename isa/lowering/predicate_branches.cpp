@@ -11,6 +11,7 @@
 // Results, and the count of PTX instructions, stay as they were: operations that the predicate guards count
 // where it holds.
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -29,6 +30,8 @@ constexpr uint32_t kMostPredicated = 8, kMostOfUniform = 6;
 constexpr uint32_t kLeastBesideInLoop = 3, kLeastBeside = 6;
 // Short branches on each side of one that are looked at for such instructions.
 constexpr uint32_t kFarthest = 8;
+
+using Code = std::deque<Op>;
 
 class Predicator {
  public:
@@ -55,8 +58,10 @@ class Predicator {
     drop_empty();
     for (uint32_t b = 0; b < next_.size(); b = next_[b])
       if (next_[b] < next_.size()) before_[next_[b]] = b;
-    for (const Block& block : program.blocks)
+    for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) each_mention(op, [&](Var v) { ++mentions_[v]; });
+      code_.emplace_back(block.ops.begin(), block.ops.end());
+    }
   }
 
   bool run() {
@@ -116,29 +121,28 @@ class Predicator {
 
   /// The code behind the branch at the end of `b`, up to the branch's target, becomes a part of `b`.
   bool convert(uint32_t b) {
-    if (next_[b] == kGone || program_.blocks[b].ops.empty()) return false;
-    const Op branch = program_.blocks[b].ops.back();
+    if (next_[b] == kGone || code_[b].empty()) return false;
+    const Op branch = code_[b].back();
     const uint32_t body = next_[b];
     if (branch.kind != OpKind::kBranch || branch.guard == kNoVar || body >= next_.size()) return false;
     const uint32_t after = next_[body];
     if (branch.target != after || predecessors_[body] != 1 || converted_[body]) return false;
     const uint32_t longest = divergent_[branch.guard] ? kMostPredicated : kMostOfUniform;
     if (sizes_[body] > longest || !predicable(body, branch.guard)) return false;
-    if (loads_far(program_.blocks[body]) &&
-        instructions_beside(b, body) < (in_loop_[b] ? kLeastBesideInLoop : kLeastBeside))
+    if (loads_far(code_[body]) && !has_beside(b, body, in_loop_[b] ? kLeastBesideInLoop : kLeastBeside))
       return false;
-    const std::vector<Op>& code = program_.blocks[body].ops;
+    Code& code = code_[body];
     const bool goes_on = code.empty() || code.back().kind != OpKind::kBranch || code.back().guard != kNoVar;
-    std::vector<Op>& ops = take_body(b, body);
-    const auto counting = std::find_if(program_.blocks[body].ops.begin(), program_.blocks[body].ops.end(),
-                                       [](const Op& op) { return op.guard == kNoVar; });
-    for (Op& op : program_.blocks[body].ops) {
+    Code& ops = take_body(b, body);
+    const auto counting =
+        std::find_if(code.begin(), code.end(), [](const Op& op) { return op.guard == kNoVar; });
+    for (Op& op : code) {
       if (op.guard != kNoVar) {
         counting->ptx_count = static_cast<uint16_t>(counting->ptx_count + op.ptx_count);
         op.ptx_count = 0;
       }
     }
-    for (Op& op : program_.blocks[body].ops) {
+    for (Op& op : code) {
       if (op.guard != kNoVar) {
         const Var both = form(Opcode::kAnd, ops, op.ptx_index, {op.guard, branch.guard},
                               {op.guard_negated, !branch.guard_negated});
@@ -153,8 +157,14 @@ class Predicator {
     absorb(b, body);
     const bool falls = ops.empty() || ops.back().kind != OpKind::kBranch;
     if (falls && after < next_.size() && predecessors_[after] == 1) {
-      std::vector<Op>& rest = program_.blocks[after].ops;
-      ops.insert(ops.end(), rest.begin(), rest.end());
+      Code& rest = code_[after];
+      // The shorter to the longer: in thousands of such branches each block would copy all that is behind it.
+      if (ops.size() < rest.size()) {
+        rest.insert(rest.begin(), ops.begin(), ops.end());
+        ops.swap(rest);
+      } else {
+        ops.insert(ops.end(), rest.begin(), rest.end());
+      }
       absorb(b, after);
     }
     return true;
@@ -162,19 +172,19 @@ class Predicator {
   /// `b` branches on a condition, and the block behind it does nothing but branch to the same place on
   /// another.
   bool combine(uint32_t b) {
-    if (next_[b] == kGone || program_.blocks[b].ops.empty()) return false;
-    const Op branch = program_.blocks[b].ops.back();
+    if (next_[b] == kGone || code_[b].empty()) return false;
+    const Op branch = code_[b].back();
     const uint32_t body = next_[b];
     if (branch.kind != OpKind::kBranch || branch.guard == kNoVar || body >= next_.size()) return false;
-    if (predecessors_[body] != 1 || program_.blocks[body].ops.empty()) return false;
-    const Op& second = program_.blocks[body].ops.back();
+    if (predecessors_[body] != 1 || code_[body].empty()) return false;
+    const Op& second = code_[body].back();
     if (second.kind != OpKind::kBranch || second.guard == kNoVar || second.target != branch.target ||
         !predicable(body, branch.guard))
       return false;
-    std::vector<Op>& ops = take_body(b, body);
-    Op last = program_.blocks[body].ops.back();
-    program_.blocks[body].ops.pop_back();
-    for (Op& op : program_.blocks[body].ops) {
+    Code& ops = take_body(b, body);
+    Op last = code_[body].back();
+    code_[body].pop_back();
+    for (Op& op : code_[body]) {
       guard(op, branch.guard, !branch.guard_negated);
       ops.push_back(op);
     }
@@ -194,13 +204,13 @@ class Predicator {
   }
   /// The ops of `b` without its branch, whose count goes to an operation before it that all its lanes
   /// execute.
-  std::vector<Op>& take_body(uint32_t b, uint32_t body) {
-    std::vector<Op>& ops = program_.blocks[b].ops;
+  Code& take_body(uint32_t b, uint32_t body) {
+    Code& ops = code_[b];
     const Op branch = ops.back();
     ops.pop_back();
     --sizes_[b];
     keep_count(ops, branch);
-    mark_local(program_.blocks[body]);
+    mark_local(code_[body]);
     return ops;
   }
 
@@ -210,7 +220,7 @@ class Predicator {
     next_[other] = kGone;
     if (next_[b] < next_.size()) before_[next_[b]] = b;
     // With its memory: thousands of blocks that each took all behind them would hold as many copies.
-    program_.blocks[other].ops = std::vector<Op>();
+    code_[other] = Code();
   }
 
   static bool is_far(const Op& op) {
@@ -218,23 +228,22 @@ class Predicator {
                       op.memory.space == Space::kParam;
     return op.kind == OpKind::kLoad && (!near || op.memory.is_volatile);
   }
-  static bool loads_far(const Block& block) {
-    return std::any_of(block.ops.begin(), block.ops.end(), is_far);
-  }
+  static bool loads_far(const Code& code) { return std::any_of(code.begin(), code.end(), is_far); }
 
   /// Code that a branch at the end of `b` jumps over and that may become predicated, or kGone.
   uint32_t short_code_behind(uint32_t b) const {
-    if (program_.blocks[b].ops.empty()) return kGone;
-    const Op& branch = program_.blocks[b].ops.back();
+    if (code_[b].empty()) return kGone;
+    const Op& branch = code_[b].back();
     const uint32_t body = next_[b];
     if (branch.kind != OpKind::kBranch || branch.guard == kNoVar || body >= next_.size()) return kGone;
     if (branch.target != next_[body] || next_[body] >= next_.size() || predecessors_[body] != 1) return kGone;
     return sizes_[body] <= kMostPredicated && predicable(body, branch.guard) ? body : kGone;
   }
 
-  /// Instructions that may run while loads of `body` wait: in the blocks that become one with it, if all
-  /// short branches among them become predicates, and neither needed for these loads nor waiting for them.
-  uint32_t instructions_beside(uint32_t b, uint32_t body) const {
+  /// Whether at least so many instructions may run while loads of `body` wait: in the blocks that become one
+  /// with it, if all short branches among them become predicates, and neither needed for these loads nor
+  /// waiting for them. It looks no further then: what became one block may be long.
+  bool has_beside(uint32_t b, uint32_t body, uint32_t least) const {
     uint32_t first = b;
     for (uint32_t n = 0; n < kFarthest && first != 0 && predecessors_[first] == 2; ++n) {
       const uint32_t code = before_[first];
@@ -249,15 +258,15 @@ class Predicator {
     }
     if (predecessors_[last] > 2)
       last = body;  // a place that is led to from elsewhere begins a block of its own
-    std::unordered_set<Var> needed{program_.blocks[b].ops.back().guard}, waiting;
-    for (const Op& op : program_.blocks[body].ops) {
+    std::unordered_set<Var> needed{code_[b].back().guard}, waiting;
+    for (const Op& op : code_[body]) {
       for_each_use(op, [&](Var v) { needed.insert(v); });
       for_each_def(op, [&](Var v) { waiting.insert(v); });
     }
     uint32_t count = 0;
     for (uint32_t x = body; x != first;) {
       x = before_[x];
-      const std::vector<Op>& ops = program_.blocks[x].ops;
+      const Code& ops = code_[x];
       for (size_t i = ops.size(); i-- > 0;) {
         bool leads = false;
         for_each_def(ops[i], [&](Var v) { leads = leads || needed.count(v) != 0; });
@@ -265,12 +274,13 @@ class Predicator {
           for_each_use(ops[i], [&](Var v) { needed.insert(v); });
         else
           count += instructions(ops[i]);
+        if (count >= least) return true;
       }
     }
     bool behind_barrier = false;
     for (uint32_t x = body; x != last;) {
       x = next_[x];
-      for (const Op& op : program_.blocks[x].ops) {
+      for (const Op& op : code_[x]) {
         behind_barrier = behind_barrier || op.kind == OpKind::kBarrier;
         bool waits = behind_barrier && op.kind != OpKind::kAlu;
         for_each_use(op, [&](Var v) { waits = waits || waiting.count(v) != 0; });
@@ -278,9 +288,10 @@ class Predicator {
           for_each_def(op, [&](Var v) { waiting.insert(v); });
         else
           count += instructions(op);
+        if (count >= least) return true;
       }
     }
-    return count;
+    return false;
   }
   static uint32_t instructions(const Op& op) {
     if (op.kind == OpKind::kNop || op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier) return 0;
@@ -289,19 +300,19 @@ class Predicator {
 
   /// A block that ends with a guarded branch is, if it only computes the condition.
   bool predicable(uint32_t b, Var guard) const {
-    const Block& block = program_.blocks[b];
-    if (block.no_unroll) return false;
+    if (program_.blocks[b].no_unroll) return false;
+    const Code& code = code_[b];
     // One operation that has no guard of its own counts for those that have.
     uint32_t count = 0;
     bool unguarded = false;
-    for (const Op& op : block.ops) {
+    for (const Op& op : code) {
       count += op.ptx_count;
       unguarded = unguarded || op.guard == kNoVar;
     }
-    if (count > 0xffffu || !(unguarded || block.ops.empty())) return false;
-    for (size_t i = 0; i < block.ops.size(); ++i) {
-      const Op& op = block.ops[i];
-      const bool last = i + 1 == block.ops.size();
+    if (count > 0xffffu || !(unguarded || code.empty())) return false;
+    for (size_t i = 0; i < code.size(); ++i) {
+      const Op& op = code[i];
+      const bool last = i + 1 == code.size();
       bool changes_guard = false;
       for_each_def(op, [&](Var v) { changes_guard = changes_guard || v == guard; });
       if (changes_guard) return false;
@@ -319,7 +330,7 @@ class Predicator {
           if (op.memory.is_volatile) return false;
           break;
         case OpKind::kBranch:
-          if (!last || (op.guard != kNoVar && !only_condition(block))) return false;
+          if (!last || (op.guard != kNoVar && !only_condition(code))) return false;
           break;
         default:
           return false;
@@ -328,11 +339,11 @@ class Predicator {
     return true;
   }
 
-  bool only_condition(const Block& block) const {
-    if (block.ops.size() < 2) return false;
+  bool only_condition(const Code& code) const {
+    if (code.size() < 2) return false;
     std::unordered_map<Var, uint32_t> here;
-    for (const Op& op : block.ops) each_mention(op, [&](Var v) { ++here[v]; });
-    for (const Op& op : block.ops) {
+    for (const Op& op : code) each_mention(op, [&](Var v) { ++here[v]; });
+    for (const Op& op : code) {
       if (op.kind != OpKind::kAlu && op.kind != OpKind::kBranch) return false;
       bool local = op.guard == kNoVar || op.kind == OpKind::kBranch;
       for_each_def(op, [&](Var v) { local = local && here[v] == mentions_[v]; });
@@ -342,7 +353,7 @@ class Predicator {
   }
 
   /// What the removed branch counted goes to an operation before it that counts in the same lanes.
-  static void keep_count(std::vector<Op>& ops, const Op& branch) {
+  static void keep_count(Code& ops, const Op& branch) {
     if (branch.ptx_count == 0) return;
     for (size_t i = ops.size(); i-- > 0;) {
       if (branch.counts_guarded && writes(ops[i], branch.guard))
@@ -370,15 +381,15 @@ class Predicator {
 
   /// Values that nothing outside `body` reads: lanes that the predicate leaves out need not keep what was
   /// there.
-  void mark_local(Block& body) {
+  void mark_local(Code& body) {
     std::unordered_map<Var, uint32_t> here;
     std::unordered_map<Var, bool> written_first;
-    for (const Op& op : body.ops) {
+    for (const Op& op : body) {
       for_each_use(op, [&](Var v) { written_first.emplace(v, false); });
       for_each_def(op, [&](Var v) { written_first.emplace(v, op.guard == kNoVar); });
       each_mention(op, [&](Var v) { ++here[v]; });
     }
-    for (Op& op : body.ops) {
+    for (Op& op : body) {
       if (op.guard != kNoVar) continue;
       bool local = true;
       for_each_def(op, [&](Var v) { local = local && here[v] == mentions_[v] && written_first[v]; });
@@ -394,7 +405,7 @@ class Predicator {
   }
 
   /// A predicate made of two.
-  Var form(Opcode opcode, std::vector<Op>& ops, uint32_t ptx_index, std::array<Var, 2> sources,
+  Var form(Opcode opcode, Code& ops, uint32_t ptx_index, std::array<Var, 2> sources,
            std::array<bool, 2> negated) {
     const Var result = program_.new_var(VarClass::kPredicate);
     mentions_.push_back(0);
@@ -424,6 +435,7 @@ class Predicator {
       if (next_[b] == kGone) continue;
       place[b] = static_cast<uint32_t>(kept.size());
       kept.push_back(std::move(program_.blocks[b]));
+      kept.back().ops.assign(code_[b].begin(), code_[b].end());
     }
     for (Block& block : kept)
       for (Op& op : block.ops)
@@ -435,6 +447,7 @@ class Predicator {
 
   Program& program_;
   SimdLevel level_;
+  std::vector<Code> code_;       // of the blocks, which grow at both ends
   std::vector<uint32_t> sizes_;  // of blocks, in instructions
   std::vector<bool> divergent_;
   std::vector<uint32_t> mentions_;  // of variables, in the whole program

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <ctime>
+
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -77,6 +79,27 @@ TEST(PredicateBranches, BlocksThatBecameOneHoldNoMemory) {
   const auto before = peak_kib();
   EXPECT_EQ(branches(text), 0);
   EXPECT_LT(peak_kib() - before, 800 * 1024) << "each of them held all behind it";
+}
+
+TEST(PredicateBranches, TimeIsInProportionToTheBranches) {
+  const auto seconds = [](int count, std::string_view branch) {
+    std::string body = "mov.u32 %r1, %tid0; mov.u32 %r2, 3;";
+    for (int i = 0; i < count; ++i)
+      body += fmt::format("setp.eq.s32 %p0, %r1, {0}; ", i) + fmt::format(fmt::runtime(branch), i);
+    const std::string text =
+        thread_kernel(".reg .b32 %r<3>; .reg .pred %p<2>;", body + "END: st.global.u32 [%out], %r1; ret;");
+    const std::clock_t begin = std::clock();
+    (void)lower_ok(text, level(LoweringLevel::kSchedule, 0, 75));
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  for (const std::string_view branch : {
+           "@%p0 bra L{0}; add.u32 %r1, %r1, {0}; L{0}: ",
+           "@%p0 bra END; ",
+           "@%p0 bra L{0}; ld.global.u32 %r1, [%in]; L{0}: mad.lo.u32 %r2, %r2, %r2, {0}; ",
+       }) {
+    const double few = std::min(seconds(1000, branch), seconds(1000, branch));
+    EXPECT_LT(seconds(10000, branch), 25 * few) << branch;
+  }
 }
 
 TEST(PredicateBranches, LoadsFromGlobalMemoryNeedOtherWorkBesideThem) {

@@ -73,8 +73,10 @@ class Divergence {
            (op.key & kVarFull) != 0 && static_cast<Type>((op.key >> 32) & 0xff) == Type::kB32;
   }
 
-  /// Marks the blocks from the branch at the end of `branch` to where its ways join.
+  /// Marks the blocks from the branch at the end of `branch` to where its ways join. A branch between another
+  /// one and that one's join has its own join before it or in the same place: all its blocks are marked then.
   void part(uint32_t branch) {
+    if (parted_[branch]) return;
     std::vector<bool> seen(program_.blocks.size(), false);
     std::vector<uint32_t> work;
     const auto go_on = [&](uint32_t from) {
