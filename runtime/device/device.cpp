@@ -345,16 +345,6 @@ void Device::remove_event(Event* event) {
   events_.erase(event);
 }
 
-double Device::milliseconds(Event& from, Event& to) {
-  if (!from.recorded || !to.recorded || !from.timing || !to.timing)
-    throw Failure(Code::kInvalidResourceHandle);
-  if (!from.reached || !to.reached) {
-    if (!open_.empty()) throw Failure(Code::kNotReady);
-    flush();
-  }
-  return (to.seconds - from.seconds) * 1e3;
-}
-
 Array& Device::add_array(const ArrayShape& shape) {
   constexpr uint64_t kPitch = 512;
   auto array = std::make_unique<Array>();

@@ -155,6 +155,7 @@ class Event {
   uint64_t work = 0;  ///< that it marks
   bool reached = false;
   double seconds = 0;  ///< simulated time
+  double done_s = 0;   ///< when what it comes after is done; earlier only where recording an event takes time
 };
 
 struct Copy {
@@ -284,7 +285,9 @@ class Device {
   void synchronize();
   void synchronize(const Stream& stream);
   void synchronize(const Event& event);
-  /// Whether all is done, without waiting for it. Of a timed run it is carried out.
+  /// Whether all is done in the simulated time that the program has reached. It stands still while the
+  /// program computes, and goes on as it waits; who asks in vain waits too, each time twice as long. Of a
+  /// timed run work is carried out when it is asked for a second time.
   [[nodiscard]] bool is_done(const Stream& stream);
   [[nodiscard]] bool is_done(const Event& event);
   /// Milliseconds of simulated time between two events that were reached.
@@ -375,6 +378,18 @@ class Device {
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
+  // When work is done, and how far the program is (runtime/device/host_time.cpp).
+  void note_done(uint32_t stream, double seconds);
+  /// When the work of the stream, and what it comes after in the legacy default stream, is done.
+  [[nodiscard]] double done_s(const Stream& stream) const;
+  /// Of a timed run: work of the stream, or what it comes after, was not carried out yet.
+  [[nodiscard]] bool is_pending(const Stream& stream) const;
+  /// The program has waited until then.
+  void waited(double seconds);
+  /// The program goes on a little. Returns false.
+  bool ask_in_vain();
+  /// Whether the program is so far; if not, it asks in vain.
+  bool is_past(double seconds);
   /// Until `done()`, or until nothing happens any more: then the launch that waits has failed.
   void go_on_until(const std::function<bool()>& done);
   void end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
@@ -465,6 +480,10 @@ class Device {
   std::unordered_map<uint64_t, uint32_t> order_;  ///< of work in live_, by its number
   std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there
   uint64_t legacy_barrier_ = 0;                   ///< last work of the legacy stream
+  std::vector<double> done_s_;                    ///< of streams by their numbers, when their work is done
+  std::set<const void*> asked_;                   ///< streams and events, since work was carried out last
+  double program_s_ = 0;                          ///< simulated time that the program has reached
+  double patience_s_ = 0;                         ///< of the last question in vain, 0 after a good answer
   struct LaunchRecord {
     const std::string* name = nullptr;  ///< of names_
     Size3 grid, block;

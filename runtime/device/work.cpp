@@ -270,7 +270,10 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
     comp::KernelLaunch& run = launch_for_values(kernel, spec, number, parameters_of(r, image));
     run.grid_workspace = barrier;
     const auto launch = [&] {
-      if (Children::may_launch(image)) return children_->run_for_values(kernel, run, stream.number);
+      if (Children::may_launch(image)) {
+        children_->run_for_values(kernel, run, stream.number);
+        return note_done(stream.number, now_s());
+      }
       progress_.begin();
       const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
       progress_.clear();
@@ -283,6 +286,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         put_aside(std::move(work), stream);
       } else {
         end_values(run, *runner_, outcome);
+        note_done(stream.number, now_s());
       }
     };
     try {
@@ -424,7 +428,11 @@ void Device::record(Event& event, Stream& stream) {
 
 void Device::wait(Stream& stream, const Event& event) {
   check();
-  if (event.recorded && !event.reached) stream.waits.push_back(event.work);
+  if (!event.recorded) return;
+  if (event.reached)
+    note_done(stream.number, event.done_s);
+  else
+    stream.waits.push_back(event.work);
 }
 
 void Device::record_all(Event& event) {
@@ -467,6 +475,10 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const uint64_t number = take_number(*work, stream);
   if (options_.functional && open_.empty() && !has_to_wait(*work)) {
     carry_out(*work);
+    if (work->kind == Work::Kind::kEvent)
+      work->event->done_s = done_s(stream);
+    else
+      note_done(stream.number, now_s());
     return number;
   }
   if (options_.functional) open_.insert(number);
@@ -494,6 +506,7 @@ void Device::carry_out(Work& work) {
   if (work.kind == Work::Kind::kEvent && work.event != nullptr) {
     work.event->reached = true;
     work.event->seconds = untimed_s_;
+    work.event->done_s = 0;
   }
 }
 
@@ -510,17 +523,22 @@ void Device::flush() {
   if (pending_.empty() || fault_) return;
   if (live_ == nullptr) {
     comp::LiveRun::Hooks hooks;
-    hooks.copied = [this](uint32_t n) { move_bytes(*transfers_[n]); };
+    hooks.copied = [this](uint32_t n) {
+      move_bytes(*transfers_[n]);
+      note_done(transfers_[n]->stream, now_s());
+    };
     hooks.marker = [this](uint32_t n, double seconds) {
       Work& w = *markers_[n];
+      note_done(w.stream, seconds + untimed_s_);
       if (w.kind == Work::Kind::kHostFunction) w.function();
       if (w.event == nullptr) return;
       w.event->reached = true;
-      w.event->seconds = seconds + untimed_s_;
+      w.event->seconds = w.event->done_s = seconds + untimed_s_;
     };
     hooks.kernel_ended = [this](const comp::KernelResult& k) {
       tell_findings();
       note_time(k);
+      note_done(children_->host_stream(k), k.start_s + k.time_s + untimed_s_);
       children_->end(k.launch);
     };
     hooks.child = [this](uint64_t n) { return children_->start(n); };
@@ -534,6 +552,7 @@ void Device::flush() {
     }
     finish_at_exit(*this);
   }
+  asked_.clear();
   // What hooks submit is carried out by the next flush.
   // What is carried out stays until the next flush: of a kernel that fails, the record is written at the end.
   carried_out_ = std::exchange(pending_, {});
@@ -596,6 +615,7 @@ void Device::flush() {
 void Device::synchronize() {
   check();
   flush();
+  waited(now_s());
   services_.flush();
 }
 
@@ -605,6 +625,7 @@ void Device::synchronize(const Stream& stream) {
     flush();  // all that comes before it, and what runs beside it
   else
     go_on_until([&] { return !is_waiting(stream); });
+  waited(done_s(stream));
   services_.flush();
 }
 
@@ -614,6 +635,7 @@ void Device::synchronize(const Event& event) {
     go_on_until([&] { return !event.recorded || event.reached; });
   else if (!event.reached)
     flush();
+  waited(event.done_s);
   services_.flush();
 }
 
