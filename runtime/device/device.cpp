@@ -282,6 +282,8 @@ uint32_t Device::most_cluster_blocks(const Kernel& kernel) const {
                                      : std::min(clusters.most_blocks, core::kPortableClusterBlocks);
 }
 
+std::vector<uint32_t> Device::sms_in_parts() const { return comp::sms_in_parts(machine()); }
+
 int Device::clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared, uint32_t blocks) {
   const uint32_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
   const int on_sm = blocks_per_sm(kernel, threads, dynamic_shared);

@@ -134,6 +134,12 @@ class Kernel {
 using AttributeValue = std::array<std::byte, 64>;
 using AttributeValues = std::map<int, AttributeValue>;
 
+/// Multiprocessors that kernels of some streams are kept to.
+struct SmPart {
+  std::vector<uint32_t> sms;
+  std::shared_ptr<const std::vector<bool>> mask;  ///< the same by number; null: the whole device
+};
+
 class Stream {
  public:
   uint32_t number = 0;   ///< 0: the legacy default stream
@@ -142,9 +148,9 @@ class Stream {
   unsigned flags = 0;
   AttributeValues attributes;  ///< that change nothing
   // Of a timed run: the work submitted so far.
-  uint64_t last_work = 0;       ///< number of the last; 0: none
-  std::vector<uint64_t> waits;  ///< work that what is submitted next waits for
-  const void* owner = nullptr;  ///< the green context of the driver library that it is of
+  uint64_t last_work = 0;         ///< number of the last; 0: none
+  std::vector<uint64_t> waits;    ///< work that what is submitted next waits for
+  const SmPart* owner = nullptr;  ///< the green context of the driver library that it is of
 };
 
 class Event {
@@ -254,6 +260,8 @@ class Device {
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
   /// As a program sets it; false if no block can have so much.
   [[nodiscard]] bool set_max_dynamic_shared(Kernel& kernel, int bytes);
+  /// The multiprocessors in the order in which parts of the device are given away.
+  [[nodiscard]] std::vector<uint32_t> sms_in_parts() const;
   /// Clusters of `blocks` blocks that run at a time. The most blocks that a cluster may have.
   [[nodiscard]] int clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared,
                                       uint32_t blocks);
@@ -402,6 +410,9 @@ class Device {
   /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
   [[nodiscard]] comp::KernelLaunch& launch_for_values(Kernel& kernel, const core::LaunchSpec& spec,
                                                       uint64_t number, std::vector<std::byte> parameters);
+  /// What kernels of the stream are kept to; null: nothing, as in a run on some of the machine's SMs.
+  [[nodiscard]] const SmPart* part_of(const Stream& stream) const;
+  void check_part(const LaunchRequest& request, const isa::KernelImage& image, const SmPart& part);
   /// The list of launches in options_.timed names it.
   [[nodiscard]] bool is_chosen(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
@@ -527,6 +538,6 @@ void use_runtime();
 /// Any thread has.
 [[nodiscard]] bool is_runtime_used();
 /// What the driver library says that streams of this thread belong to from now on (Stream::owner).
-[[nodiscard]] const void*& owner_of_new_streams();
+[[nodiscard]] const SmPart*& owner_of_new_streams();
 
 }  // namespace gpusim::runtime

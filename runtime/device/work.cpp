@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "components/launch/occupancy_limits.h"
 #include "runtime/device/children.h"
 #include "runtime/device/environment.h"
 #include "runtime/device/view.h"
@@ -216,6 +217,28 @@ const isa::KernelImage& Device::check_launch(const LaunchRequest& r) {
   return image;
 }
 
+const SmPart* Device::part_of(const Stream& stream) const {
+  if (stream.owner == nullptr && owner_of_new_streams() == nullptr) return nullptr;
+  const auto mine = thread_streams_.find(std::this_thread::get_id());
+  const bool of_every_context =
+      &stream == &legacy_ || (mine != thread_streams_.end() && mine->second == &stream);
+  const SmPart* const part = of_every_context ? owner_of_new_streams() : stream.owner;
+  return part == nullptr || part->mask == nullptr || options_.sms != 0 ? nullptr : part;
+}
+
+void Device::check_part(const LaunchRequest& r, const isa::KernelImage& image, const SmPart& part) {
+  const std::optional<Size3> c = cluster_of(r, image);
+  const uint32_t blocks = c ? c->x * c->y * c->z : 1, threads = r.block.x * r.block.y * r.block.z;
+  if (blocks == 1) return;
+  const auto on_sm = static_cast<uint32_t>(blocks_per_sm(*r.kernel, threads, r.dynamic_shared));
+  if (comp::clusters_together(machine(), part.sms, on_sm, blocks) == 0)
+    throw Failure(
+        Code::kInvalidClusterSize,
+        fmt::format("kernel '{}': a cluster of {} blocks has no room on the {} multiprocessors of the "
+                    "green context",
+                    core::demangled(image.name), blocks, part.sms.size()));
+}
+
 void Device::launch(const LaunchRequest& r, Stream& stream) {
   check();
   if (finished_) throw Failure(Code::kInitializationError);
@@ -223,8 +246,12 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   Kernel& kernel = *r.kernel;
   const isa::KernelImage& image = check_launch(r);
   const uint64_t threads = uint64_t{r.block.x} * r.block.y * r.block.z;
+  const SmPart* const part = part_of(stream);
+  if (part != nullptr) check_part(r, image, *part);
   if (r.cooperative) {
-    const uint64_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
+    const uint64_t sms = part != nullptr     ? part->sms.size()
+                         : options_.sms != 0 ? options_.sms
+                                             : machine().gpu.sms;
     const auto together =
         static_cast<uint64_t>(blocks_per_sm(kernel, static_cast<uint32_t>(threads), r.dynamic_shared));
     if (uint64_t{r.grid.x} * r.grid.y * r.grid.z > together * sms)
@@ -304,6 +331,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   work->spec = std::move(spec);
   work->launch = prepared(work->spec, number, *kernel.lowered_, parameters_of(r, image), true);
   work->launch.run->grid_workspace = barrier;
+  if (part != nullptr) work->launch.run->part = part->mask;
   if (Children::may_launch(image))
     children_->begin(static_cast<uint32_t>(number), kernel, true, stream.number);
   ++timed_count_;
