@@ -162,7 +162,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
     warp.stack.reset(warp.context.existing);
     warp.groups.reset();
     warp.watch.reset();
-    warp.blocked = warp.side_by_side = false;
+    warp.blocked = warp.side_by_side = warp.will_store = false;
     warp.at_barrier = LaneMask();
     warp.wait_pc = kNoWait;
   }
@@ -286,12 +286,12 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
     const LaneMask lanes = isa::guarded(op, warp.context, active);
-    if (warp.side_by_side && op.kind == OpKind::kLoad && op.memory.space == isa::Space::kGlobal &&
-        lanes.any()) {
+    if ((warp.side_by_side || warp.will_store) && op.memory.space == isa::Space::kGlobal && lanes.any() &&
+        op.kind == (warp.side_by_side ? OpKind::kLoad : OpKind::kStore)) {
       // On a GPU the warps leave a barrier side by side, and each waits hundreds of cycles for its first
-      // global load. Until there all have their turn, for programs that read behind a barrier what others
-      // write a little later.
-      warp.side_by_side = false;
+      // global load, behind which others have loaded too before it stores. Until there all have their turn,
+      // for programs that read behind a barrier what others write a little later.
+      warp.will_store = std::exchange(warp.side_by_side, false);
       if (warps_.size() > 1) return Stop::kPaused;
     }
     if (counts_) {

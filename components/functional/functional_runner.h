@@ -63,6 +63,7 @@ class FunctionalRunner {
     isa::WarpContext context;
     bool blocked = false;       ///< until a barrier opens
     bool side_by_side = false;  ///< has left a barrier and not come to a global load since
+    bool will_store = false;    ///< has come to one, and not to a global store since
     isa::LaneMask at_barrier;   ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
     uint32_t looks = 0;          ///< at its loops, since the warp had its turn

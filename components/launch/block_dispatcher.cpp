@@ -268,6 +268,11 @@ bool BlockDispatcher::dispatch_one(uint64_t now) {
   for (uint32_t step = 0; step < count; ++step) {
     const uint32_t i = rules_.in_turn ? (next_turn_ + step) % count : step;
     if (!open_[i].has_blocks(now)) continue;
+    // Nobody overtakes the oldest kernel that has blocks left, but where that may not run.
+    if (!rules_.in_turn && std::any_of(open_.begin(), open_.begin() + i, [&](const Open& older) {
+          return older.has_blocks(now) && older.run->shares_sms_with(*open_[i].run);
+        }))
+      continue;
     const bool started = start_block_of(open_[i]);
     if (started) {
       next_turn_ = i + 1;
@@ -276,13 +281,13 @@ bool BlockDispatcher::dispatch_one(uint64_t now) {
       start_from_ = std::max(start_from_ + 2 * DispatchRules::kParts, cycle_end + 1) -
                     2 * DispatchRules::kParts + rules_.block_interval * open_[i].run->cluster_blocks();
     }
-    // Nobody overtakes the oldest kernel that has blocks left.
-    if (started || !rules_.in_turn) return started;
+    if (started || (!rules_.in_turn && open_[i].run->part == nullptr)) return started;
   }
   return false;
 }
 
 bool BlockDispatcher::has_room(const Port& p, const KernelLaunch& run, uint32_t placed) const {
+  if (!run.may_run_on(p.sm)) return false;
   const Held& held = p.held[run.slot];
   if (held.blocks + placed >= run.blocks_per_sm) return false;
   if (p.undrained == 0) return true;  // the first block shapes the SM for the kernel

@@ -137,6 +137,33 @@ class DispatcherTest : public testing::Test {
   std::string log;
 };
 
+TEST_F(DispatcherTest, KernelsOfPartsRunOnTheirSmsAndDoNotWaitForEachOther) {
+  build(4, 1000, kernels_at_once(3));
+  const auto part = [](uint32_t first, uint32_t last) {
+    std::vector<bool> sms(4);
+    for (uint32_t n = first; n <= last; ++n) sms[n] = true;
+    return std::make_shared<const std::vector<bool>>(std::move(sms));
+  };
+  KernelLaunch& long_one = launch(8, 1, 1);
+  KernelLaunch& other = launch(2, 1, 2);
+  KernelLaunch& behind = launch(2, 1, 3);
+  long_one.part = part(0, 1);
+  other.part = part(2, 3);
+  behind.part = part(1, 3);
+  run();
+  uint64_t last_of_long = 0, first_of_other = ~uint64_t{0}, first_of_behind = ~uint64_t{0};
+  for (size_t n = 0; n < mocks.size(); ++n) {
+    for (const auto& block : mocks[n]->started) {
+      EXPECT_TRUE(block.run->may_run_on(static_cast<uint32_t>(n))) << "SM " << n;
+      if (block.run == &long_one) last_of_long = std::max(last_of_long, block.at);
+      if (block.run == &other) first_of_other = std::min(first_of_other, block.at);
+      if (block.run == &behind) first_of_behind = std::min(first_of_behind, block.at);
+    }
+  }
+  EXPECT_LT(first_of_other, 1000u) << "it has SMs of its own";
+  EXPECT_GT(first_of_behind, last_of_long) << "it shares one with an older kernel that has blocks left";
+}
+
 TEST_F(DispatcherTest, OneBlockACycleToTheNextSm) {
   build(3, 1000);
   const KernelLaunch& kernel = launch(6, 4);

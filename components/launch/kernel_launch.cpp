@@ -58,6 +58,13 @@ uint64_t KernelLaunch::block_in_order(uint64_t order) const {
   return x + grid.x * (y + grid.y * z);
 }
 
+bool KernelLaunch::shares_sms_with(const KernelLaunch& other) const {
+  if (part == nullptr || other.part == nullptr) return true;
+  for (size_t n = 0; n < part->size(); ++n)
+    if ((*part)[n] && (*other.part)[n]) return true;
+  return false;
+}
+
 uint32_t KernelLaunch::rank_of(uint64_t linear) const {
   const Dim3 b = block_index(linear);
   return b.x % cluster.x + cluster.x * (b.y % cluster.y + cluster.y * (b.z % cluster.z));

@@ -62,6 +62,7 @@ struct KernelLaunch {
   std::vector<std::byte> params;
   isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
   uint32_t dynamic_shared = 0;
+  std::shared_ptr<const std::vector<bool>> part;  ///< the SMs that it may run on, by their numbers; null: all
   uint64_t grid_workspace = 0;    ///< device address of a cooperative launch's barrier; 0: no such launch
   Dim3 cluster;                   ///< blocks of a cluster
   bool explicit_cluster = false;  ///< kernel or launch says so
@@ -93,6 +94,9 @@ struct KernelLaunch {
   [[nodiscard]] const ControlCode& code_of(const isa::MicroOp& op) const {
     return codes[static_cast<size_t>(&op - image->ops.data())];
   }
+  [[nodiscard]] bool may_run_on(uint32_t number) const { return part == nullptr || (*part)[number]; }
+  /// Some SM is one that both may run on.
+  [[nodiscard]] bool shares_sms_with(const KernelLaunch& other) const;
   [[nodiscard]] uint32_t cluster_blocks() const { return static_cast<uint32_t>(cluster.count()); }
   /// Blocks of the launch begin as members of a Cluster.
   [[nodiscard]] bool has_clusters() const { return cluster_blocks() != 1 || image->has_cluster_barriers; }

@@ -47,10 +47,30 @@ uint32_t gpc_of(const core::MachineConfig& machine, uint32_t sm) {
   return sm / per_cluster * machine.clusters.gpcs / (machine.gpu.sms / per_cluster);
 }
 
+std::vector<uint32_t> sms_in_parts(const core::MachineConfig& machine) {
+  constexpr uint32_t kTogether = 8;
+  std::vector<std::vector<uint32_t>> chip(std::max<uint32_t>(machine.clusters.gpcs, 1));
+  for (uint32_t sm = 0; sm < machine.gpu.sms; ++sm)
+    chip[machine.clusters.gpcs == 0 ? 0 : gpc_of(machine, sm)].push_back(sm);
+  std::vector<uint32_t> order, rest;
+  for (const std::vector<uint32_t>& part : chip) {
+    const auto whole = static_cast<std::ptrdiff_t>(part.size() / kTogether * kTogether);
+    order.insert(order.end(), part.begin(), part.begin() + whole);
+    rest.insert(rest.end(), part.begin() + whole, part.end());
+  }
+  order.insert(order.end(), rest.begin(), rest.end());
+  return order;
+}
+
 uint64_t clusters_together(const core::MachineConfig& machine, uint32_t sms, uint32_t blocks_per_sm,
                            uint32_t blocks) {
+  return clusters_together(machine, used_sms(machine, sms), blocks_per_sm, blocks);
+}
+
+uint64_t clusters_together(const core::MachineConfig& machine, std::span<const uint32_t> sms,
+                           uint32_t blocks_per_sm, uint32_t blocks) {
   std::vector<uint64_t> room(machine.clusters.gpcs);
-  for (const uint32_t sm : room.empty() ? std::vector<uint32_t>() : used_sms(machine, sms))
+  for (const uint32_t sm : room.empty() ? std::span<const uint32_t>() : sms)
     room[gpc_of(machine, sm)] += blocks_per_sm;
   uint64_t clusters = 0;
   for (const uint64_t held : room) clusters += held / blocks;

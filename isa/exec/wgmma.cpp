@@ -22,16 +22,16 @@ class Descriptor {
         base_(bits >> 49 & 7),
         mode_(bits >> 62) {}
 
-  /// Of row `row` (of 16 bytes) of the matrix of the lines `block` and the half `half` of k.
-  [[nodiscard]] uint64_t address(uint32_t block, uint32_t half, uint32_t row, bool transposed) const {
+  /// Of row `row` (of 16 bytes) of the matrix of the lines `block` and the part `part` of k.
+  [[nodiscard]] uint64_t address(uint32_t block, uint32_t part, uint32_t row, bool transposed) const {
     // Modes: none, 128, 64 and 32 bytes, in which so many chunks take turns
     const uint64_t chunks = mode_ == 0 ? 1 : 16u >> mode_;
     uint64_t offset = row * chunks * kChunk;
     if (transposed)
-      offset += mode_ == 0 ? block * stride_ + half * leading_
-                           : block % chunks * kChunk + block / chunks * leading_ + half * stride_;
+      offset += mode_ == 0 ? block * stride_ + part * leading_
+                           : block % chunks * kChunk + block / chunks * leading_ + part * stride_;
     else
-      offset += block * stride_ + half * (mode_ == 0 ? leading_ : kChunk);
+      offset += block * stride_ + part * (mode_ == 0 ? leading_ : kChunk);
     const uint64_t at = start_ + offset;
     constexpr int kTurn = 7;  // bits of the address from here on say whose turn it is
     return at ^ (((at >> kTurn) - base_) & (chunks - 1)) * kChunk;
@@ -54,8 +54,14 @@ void execute_wgmma_load(const MicroOp& op, WarpContext& ctx, LaneMask mask, Memo
   begin_access(access, Space::kShared, kChunk);
   MatrixRows rows{};
   for (uint32_t r = 0; r < op.num_dst * kSide; ++r) {
-    const uint32_t m = r / kSide, line = tile.of_a ? m % 2 : m / 2, half = tile.of_a ? m / 2 : m % 2;
-    const uint64_t address = matrix.address(first + line, half, r % kSide, tile.transposed);
+    const uint32_t m = r / kSide,
+                   line = tile.wide   ? 0
+                          : tile.of_a ? m % 2
+                                      : m / 2,
+                   part = tile.wide   ? m
+                          : tile.of_a ? m / 2
+                                      : m % 2;
+    const uint64_t address = matrix.address(first + line, part, r % kSide, tile.transposed);
     const LaneBytes at = lane_bytes(ctx, Space::kShared, address, kChunk, kChunk, false, static_cast<int>(r));
     access.address[r] = at.address;
     if (at.data == nullptr) return set_fault(access, at, static_cast<int>(r));

@@ -17,7 +17,8 @@ struct WgmmaTile {
   uint8_t block = 0;  ///< the first 8 lines of B
   bool of_a = false;  ///< the 16 lines that are this warp's: two registers, then two of the second half of k
   bool transposed = false;  ///< of 16 bits: neighbours in memory are neighbours across lines
-  uint8_t unused[5] = {};
+  bool wide = false;        ///< of 8 lines of B all 64 bytes of k, by which a sparse A is multiplied
+  uint8_t unused[4] = {};
 };
 static_assert(sizeof(WgmmaTile) == sizeof(uint64_t));
 

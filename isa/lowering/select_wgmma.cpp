@@ -1,5 +1,6 @@
-// Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns one load of B's registers, then the operations
-// that mma consists of: 16 x 8 results, or with elements of 8 bits and of one two of 8 x 8. They are done in
+// Selection of wgmma (isa/ptx/wgmma.h): for each 16 columns (with a sparse A: for each 8) one load of B's
+// registers, then the operations that mma consists of: 16 x 8 results, or with elements of 8 bits and of one,
+// and if A is sparse, two of 8 x 8. They are done in
 // the order in which they are issued, and who reads a result waits for it. On the hardware the four warps
 // multiply together: at fences and waits, the warps of a group wait for each other, so that what one of them
 // has stored is there for all, and none stores to what another one has still to read. A wait
@@ -59,20 +60,24 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
   if (!form || inst.operands.size() != form->operands()) return unsupported(inst, "this form");
   gather(kAllLanes);
   const auto flag = [&](size_t operand) { return static_cast<int64_t>(inst.operands[operand].imm); };
-  const size_t order = WgmmaForm::kSigns + 2;
+  const size_t order = form->signs() + 2;
   const bool a_transposed = form->has_order && !form->a_in_registers && flag(order) != 0;
   const bool b_transposed = form->has_order && flag(inst.operands.size() - 1) != 0;
-  const bool in_halves = form->a != Type::kF16 && form->a != Type::kBF16 && form->a != Type::kTF32;
+  const bool wide = form->a == Type::kF16 || form->a == Type::kBF16 || form->a == Type::kTF32;
+  const bool in_halves = form->sparse || !wide;
 
   WmmaSum sum = mma_sum(inst.mods, form->a, module_.target_sm);
   sum.satfinite = form->satfinite ? 1 : 0;
-  sum.negated = form->has_signs && (flag(WgmmaForm::kSigns) < 0) != (flag(WgmmaForm::kSigns + 1) < 0) ? 1 : 0;
-  std::optional<Op> step = matrix_step(
-      form_key(Opcode::kWgmma, form->a, form->d, form->a == form->b ? 0 : kMmaOtherSign), form->d, sum);
+  sum.negated = form->has_signs && (flag(form->signs()) < 0) != (flag(form->signs() + 1) < 0) ? 1 : 0;
+  const uint32_t variant = (form->a == form->b ? 0 : kMmaOtherSign) | (form->sparse ? kMmaSparse : 0);
+  if (form->sparse)
+    sum.lane =
+        static_cast<uint8_t>(static_cast<size_t>(flag(WgmmaForm::kSelector)) * form->place_lanes() % 4);
+  std::optional<Op> step = matrix_step(form_key(Opcode::kWgmma, form->a, form->d, variant), form->d, sum);
   if (!step) return unsupported(inst, "this form");
   Op& op = *step;
 
-  const Operand& scale = inst.operands[WgmmaForm::kSigns - 1];
+  const Operand& scale = inst.operands[form->scale()];
   const bool constant = scale.kind == Operand::Kind::kImmediate;
   const bool clears = constant && scale.imm == 0;
   if (!constant) op.pred_src[0] = predicate(frame, scale);
@@ -96,26 +101,31 @@ void Selector::wgmma(Frame& frame, const Instruction& inst) {
     results.push_back(destination(frame, p, Type::kB32));
   }
   const Value descriptor = value(frame, inst.operands[2], Type::kB64);
+  const Value places =
+      form->sparse ? value(frame, inst.operands[WgmmaForm::kPlaces], Type::kB32) : Value{kNoVar, false, 0};
   const size_t tiles = form->columns / 8, per_tile = parts.size() / tiles, halves = in_halves ? 2 : 1;
   std::vector<Value> b;
   for (size_t t = 0; t < tiles; ++t) {
-    if (t % 2 == 0) {
+    if (form->sparse || t % 2 == 0) {
       WgmmaTile tile;
       tile.block = static_cast<uint8_t>(t);
       tile.transposed = b_transposed;
-      b = wgmma_load(descriptor, tile, t + 1 < tiles ? 4 : 2);
+      tile.wide = form->sparse;
+      b = wgmma_load(descriptor, tile, form->sparse || t + 1 < tiles ? 4 : 2);
     }
     for (size_t h = 0; h < halves; ++h) {
       Op part = op;
       sum.lower = static_cast<uint8_t>(h);
       part.imm = std::bit_cast<uint64_t>(sum);
       for (size_t i = h; i < 4; i += halves) part.src[part.num_src++] = a[i];
-      for (size_t i = 0; i < 2; ++i) part.src[part.num_src++] = b[t % 2 * 2 + i];
+      for (size_t i = 0; i < (form->sparse ? 4 : 2); ++i)
+        part.src[part.num_src++] = b[form->sparse ? i : t % 2 * 2 + i];
       const size_t count = per_tile / halves;
       for (size_t i = t * per_tile + h * count; i < t * per_tile + (h + 1) * count; ++i) {
         part.src[part.num_src++] = sums[i];
         part.dst[part.num_dst++] = results[i];
       }
+      if (form->sparse) part.src[part.num_src++] = places;
       emit(part);
     }
   }

@@ -30,18 +30,21 @@ bool types_fit(const WgmmaForm& f) {
   return f.a == Type::kF16 ? float_sums : (f.a == Type::kBF16 || f.a == Type::kTF32) && f.d == Type::kF32;
 }
 
-/// The k of all shapes is 32 bytes.
-std::string_view inner(Type a) {
+/// The k of all shapes is 32 bytes; of sparse matrices twice as many.
+std::string_view inner(Type a, bool sparse) {
   if (a == kSingleBits) return "k256";
-  return a == Type::kTF32 ? "k8" : is_float8(a) || is_small_integer(a) ? "k32" : "k16";
+  if (a == Type::kTF32) return sparse ? "k16" : "k8";
+  if (is_float8(a) || is_small_integer(a)) return sparse ? "k64" : "k32";
+  return sparse ? "k32" : "k16";
 }
 
 /// The N of m64nNkK, 0 if `shape` is none.
-size_t columns_of(std::string_view shape, Type a) {
+size_t columns_of(std::string_view shape, Type a, bool sparse) {
   constexpr std::string_view kHead = "m64n";
-  if (!shape.starts_with(kHead) || !shape.ends_with(inner(a))) return 0;
+  const std::string_view tail = inner(a, sparse);
+  if (!shape.starts_with(kHead) || !shape.ends_with(tail)) return 0;
   shape.remove_prefix(kHead.size());
-  shape.remove_suffix(inner(a).size());
+  shape.remove_suffix(tail.size());
   size_t n = 0;
   const auto [end, wrong] = std::from_chars(shape.data(), shape.data() + shape.size(), n);
   constexpr size_t kMost = 256, kSmall = 32;
@@ -55,7 +58,9 @@ size_t columns_of(std::string_view shape, Type a) {
 
 std::optional<WgmmaForm> wgmma_form(const Instruction& i) {
   std::vector<std::string_view> words = instruction_words(i);
-  // wgmma.mma_async.sync.aligned.SHAPE{.satfinite}.D.A.B{.and.popc}
+  // wgmma.mma_async{.sp}.sync.aligned.SHAPE{.satfinite}.D.A.B{.and.popc}
+  const bool sparse = words.size() > 2 && words[2] == "sp";
+  if (sparse) words.erase(words.begin() + 2);
   const bool counts = words.size() > 2 && words.back() == "popc" && words[words.size() - 2] == "and";
   if (counts) words.resize(words.size() - 2);
   constexpr size_t kShape = 4, kTypes = 3;
@@ -63,16 +68,18 @@ std::optional<WgmmaForm> wgmma_form(const Instruction& i) {
       words[3] != "aligned")
     return std::nullopt;
   WgmmaForm f;
+  f.sparse = sparse;
   f.satfinite = words[kShape + 1] == "satfinite";
   if (words.size() != kShape + 1 + kTypes + (f.satfinite ? 1 : 0)) return std::nullopt;
   const size_t types = words.size() - kTypes;
   f.d = type_from_name(words[types]);
   f.a = multiplicand(words[types + 1]);
   f.b = multiplicand(words[types + 2]);
-  if (!types_fit(f) || counts != (f.a == kSingleBits) || (f.satfinite && !is_small_integer(f.a)))
+  if (!types_fit(f) || counts != (f.a == kSingleBits) || (counts && sparse) ||
+      (f.satfinite && !is_small_integer(f.a)))
     return std::nullopt;
-  f.columns = columns_of(words[kShape], f.a);
-  if (f.columns == 0 || i.operands.size() < WgmmaForm::kSigns) return std::nullopt;
+  f.columns = columns_of(words[kShape], f.a, sparse);
+  if (f.columns == 0 || i.operands.size() < f.signs()) return std::nullopt;
   f.a_in_registers = i.operands[1].kind == Operand::Kind::kVector;
   f.has_signs = !is_small_integer(f.a) && f.a != kSingleBits;
   f.has_order = f.a == Type::kF16 || f.a == Type::kBF16;

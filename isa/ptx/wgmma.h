@@ -17,11 +17,17 @@ struct WgmmaForm {
   bool has_signs = false;       ///< operands that say whether A and B are negated
   bool has_order = false;       ///< of 16 bits: operands that say whether A and B are transposed
   bool satfinite = false;
+  bool sparse = false;  ///< of A only every other element is there; two operands say where they lie (mma.sp)
   [[nodiscard]] size_t d_registers() const { return columns / (d == Type::kF16 ? 4 : 2); }
+  /// How many of four lanes together say where A's elements lie; the selector says which of them.
+  [[nodiscard]] size_t place_lanes() const { return has_order || a == Type::kTF32 ? 2 : 4; }
+  static constexpr size_t kPlaces = 3, kSelector = 4;
+  /// The operand that says whether the products are added to what D holds.
+  [[nodiscard]] size_t scale() const { return sparse ? kSelector + 1 : kPlaces; }
   /// The operand that says whether A is negated.
-  static constexpr size_t kSigns = 4;
+  [[nodiscard]] size_t signs() const { return scale() + 1; }
   [[nodiscard]] size_t operands() const {
-    return kSigns + (has_signs ? 2 : 0) + (has_order ? (a_in_registers ? 1 : 2) : 0);
+    return signs() + (has_signs ? 2 : 0) + (has_order ? (a_in_registers ? 1 : 2) : 0);
   }
 };
 /// Nothing if the instruction is none, or its form is not simulated.

@@ -528,6 +528,7 @@ TEST_F(Cudart, GraphsAreInstantiatedPrintedAndKeepObjects) {
   EXPECT_EQ(destroyed, 0);
   EXPECT_EQ(cudaGraphExecEventRecordNodeSetEvent(executable, record, first), 0);
   EXPECT_EQ(cudaGraphLaunch(executable, nullptr), 0);
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), 0);
   float milliseconds = 0;
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, first), 0);
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, second, second), error(Code::kInvalidResourceHandle));

@@ -117,24 +117,4 @@ void Device::go_on_until(const std::function<bool()>& done) {
   }
 }
 
-bool Device::is_done(const Stream& stream) {
-  check();
-  if (open_.empty()) {
-    flush();
-    return true;
-  }
-  go_on();
-  return !is_waiting(stream);
-}
-
-bool Device::is_done(const Event& event) {
-  check();
-  if (open_.empty()) {
-    flush();
-    return true;
-  }
-  go_on();
-  return !event.recorded || event.reached;
-}
-
 }  // namespace gpusim::runtime

@@ -178,7 +178,7 @@ comp::LiveRun::Hooks::Child Device::Children::start(uint64_t number) {
   running_.push_back(std::move(l));
   launched_.erase(number);
   Launched& runs = running_.back();
-  const uint32_t of_host = runs.spec.stream;
+  runs.host_stream = runs.spec.stream;
   const auto lane = std::ranges::find(lanes_, false);
   runs.spec.stream = core::kFirstChildStream + static_cast<uint32_t>(lane - lanes_.begin());
   if (lane == lanes_.end())
@@ -187,7 +187,7 @@ comp::LiveRun::Hooks::Child Device::Children::start(uint64_t number) {
     *lane = true;
   prepare(runs, true);
   if (may_launch(*runs.launch.run->image)) {
-    begin(runs.number, *runs.kernel, true, of_host);
+    begin(runs.number, *runs.kernel, true, runs.host_stream);
     grids_[runs.number].depth = runs.depth;
   }
   return {&runs.launch, 0};
@@ -209,6 +209,11 @@ void Device::Children::end(uint32_t number) {
   if (grid == running_.end()) return;
   ended_.push_back(number);
   lanes_[grid->spec.stream - core::kFirstChildStream] = false;
+}
+
+uint32_t Device::Children::host_stream(const comp::KernelResult& ended) const {
+  const auto grid = std::ranges::find(running_, ended.launch, &Launched::number);
+  return grid == running_.end() ? ended.stream : grid->host_stream;
 }
 
 void Device::Children::reset() {

@@ -40,6 +40,8 @@ class Device::Children {
   }
   /// A timed grid has ended.
   void end(uint32_t number);
+  /// The stream of the host's launch above a timed grid, or that is the grid itself.
+  [[nodiscard]] uint32_t host_stream(const comp::KernelResult& ended) const;
   /// Runs a grid for its values, and everything that it launches.
   void run_for_values(Kernel& kernel, comp::KernelLaunch& run, uint32_t stream);
   /// Between two blocks of a grid that runs for values; `stuck`: all that are left wait for something. True
@@ -80,6 +82,7 @@ class Device::Children {
     core::LaunchSpec spec;
     std::vector<std::byte> parameters;
     uint32_t number = 0, parent = 0, depth = 0;
+    uint32_t host_stream = 0;  ///< of the host's launch above it, when it has started
     bool timed = false;
     comp::PreparedLaunch launch;
     std::unique_ptr<Work> work;

@@ -282,6 +282,8 @@ uint32_t Device::most_cluster_blocks(const Kernel& kernel) const {
                                      : std::min(clusters.most_blocks, core::kPortableClusterBlocks);
 }
 
+std::vector<uint32_t> Device::sms_in_parts() const { return comp::sms_in_parts(machine()); }
+
 int Device::clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared, uint32_t blocks) {
   const uint32_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
   const int on_sm = blocks_per_sm(kernel, threads, dynamic_shared);
@@ -343,16 +345,6 @@ void Device::remove_event(Event* event) {
     if (work->event == event) work->event = nullptr;
   sharing_.forget_event(event);
   events_.erase(event);
-}
-
-double Device::milliseconds(Event& from, Event& to) {
-  if (!from.recorded || !to.recorded || !from.timing || !to.timing)
-    throw Failure(Code::kInvalidResourceHandle);
-  if (!from.reached || !to.reached) {
-    if (!open_.empty()) throw Failure(Code::kNotReady);
-    flush();
-  }
-  return (to.seconds - from.seconds) * 1e3;
 }
 
 Array& Device::add_array(const ArrayShape& shape) {

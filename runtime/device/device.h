@@ -134,6 +134,12 @@ class Kernel {
 using AttributeValue = std::array<std::byte, 64>;
 using AttributeValues = std::map<int, AttributeValue>;
 
+/// Multiprocessors that kernels of some streams are kept to.
+struct SmPart {
+  std::vector<uint32_t> sms;
+  std::shared_ptr<const std::vector<bool>> mask;  ///< the same by number; null: the whole device
+};
+
 class Stream {
  public:
   uint32_t number = 0;   ///< 0: the legacy default stream
@@ -142,9 +148,9 @@ class Stream {
   unsigned flags = 0;
   AttributeValues attributes;  ///< that change nothing
   // Of a timed run: the work submitted so far.
-  uint64_t last_work = 0;       ///< number of the last; 0: none
-  std::vector<uint64_t> waits;  ///< work that what is submitted next waits for
-  const void* owner = nullptr;  ///< the green context of the driver library that it is of
+  uint64_t last_work = 0;         ///< number of the last; 0: none
+  std::vector<uint64_t> waits;    ///< work that what is submitted next waits for
+  const SmPart* owner = nullptr;  ///< the green context of the driver library that it is of
 };
 
 class Event {
@@ -155,6 +161,7 @@ class Event {
   uint64_t work = 0;  ///< that it marks
   bool reached = false;
   double seconds = 0;  ///< simulated time
+  double done_s = 0;   ///< when what it comes after is done; earlier only where recording an event takes time
 };
 
 struct Copy {
@@ -253,6 +260,8 @@ class Device {
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
   /// As a program sets it; false if no block can have so much.
   [[nodiscard]] bool set_max_dynamic_shared(Kernel& kernel, int bytes);
+  /// The multiprocessors in the order in which parts of the device are given away.
+  [[nodiscard]] std::vector<uint32_t> sms_in_parts() const;
   /// Clusters of `blocks` blocks that run at a time. The most blocks that a cluster may have.
   [[nodiscard]] int clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared,
                                       uint32_t blocks);
@@ -284,7 +293,9 @@ class Device {
   void synchronize();
   void synchronize(const Stream& stream);
   void synchronize(const Event& event);
-  /// Whether all is done, without waiting for it. Of a timed run it is carried out.
+  /// Whether all is done in the simulated time that the program has reached. It stands still while the
+  /// program computes, and goes on as it waits; who asks in vain waits too, each time twice as long. Of a
+  /// timed run work is carried out when it is asked for a second time.
   [[nodiscard]] bool is_done(const Stream& stream);
   [[nodiscard]] bool is_done(const Event& event);
   /// Milliseconds of simulated time between two events that were reached.
@@ -375,6 +386,18 @@ class Device {
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
+  // When work is done, and how far the program is (runtime/device/host_time.cpp).
+  void note_done(uint32_t stream, double seconds);
+  /// When the work of the stream, and what it comes after in the legacy default stream, is done.
+  [[nodiscard]] double done_s(const Stream& stream) const;
+  /// Of a timed run: work of the stream, or what it comes after, was not carried out yet.
+  [[nodiscard]] bool is_pending(const Stream& stream) const;
+  /// The program has waited until then.
+  void waited(double seconds);
+  /// The program goes on a little. Returns false.
+  bool ask_in_vain();
+  /// Whether the program is so far; if not, it asks in vain.
+  bool is_past(double seconds);
   /// Until `done()`, or until nothing happens any more: then the launch that waits has failed.
   void go_on_until(const std::function<bool()>& done);
   void end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
@@ -387,6 +410,9 @@ class Device {
   /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
   [[nodiscard]] comp::KernelLaunch& launch_for_values(Kernel& kernel, const core::LaunchSpec& spec,
                                                       uint64_t number, std::vector<std::byte> parameters);
+  /// What kernels of the stream are kept to; null: nothing, as in a run on some of the machine's SMs.
+  [[nodiscard]] const SmPart* part_of(const Stream& stream) const;
+  void check_part(const LaunchRequest& request, const isa::KernelImage& image, const SmPart& part);
   /// The list of launches in options_.timed names it.
   [[nodiscard]] bool is_chosen(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
@@ -465,6 +491,10 @@ class Device {
   std::unordered_map<uint64_t, uint32_t> order_;  ///< of work in live_, by its number
   std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there
   uint64_t legacy_barrier_ = 0;                   ///< last work of the legacy stream
+  std::vector<double> done_s_;                    ///< of streams by their numbers, when their work is done
+  std::set<const void*> asked_;                   ///< streams and events, since work was carried out last
+  double program_s_ = 0;                          ///< simulated time that the program has reached
+  double patience_s_ = 0;                         ///< of the last question in vain, 0 after a good answer
   struct LaunchRecord {
     const std::string* name = nullptr;  ///< of names_
     Size3 grid, block;
@@ -508,6 +538,6 @@ void use_runtime();
 /// Any thread has.
 [[nodiscard]] bool is_runtime_used();
 /// What the driver library says that streams of this thread belong to from now on (Stream::owner).
-[[nodiscard]] const void*& owner_of_new_streams();
+[[nodiscard]] const SmPart*& owner_of_new_streams();
 
 }  // namespace gpusim::runtime

@@ -142,7 +142,7 @@ void flush_at_exit(const Device& of) {
 
 namespace {
 thread_local bool uses_runtime = false;
-thread_local const void* new_owner = nullptr;
+thread_local const SmPart* new_owner = nullptr;
 std::atomic<bool> runtime_used{false};
 }  // namespace
 void use_runtime() {
@@ -151,7 +151,7 @@ void use_runtime() {
 }
 bool is_runtime_used() { return runtime_used; }
 bool thread_uses_runtime() { return uses_runtime; }
-const void*& owner_of_new_streams() { return new_owner; }
+const SmPart*& owner_of_new_streams() { return new_owner; }
 
 Device* existing_device() { return owner == getpid() ? device : nullptr; }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "components/launch/occupancy_limits.h"
 #include "runtime/device/children.h"
 #include "runtime/device/environment.h"
 #include "runtime/device/view.h"
@@ -216,6 +217,28 @@ const isa::KernelImage& Device::check_launch(const LaunchRequest& r) {
   return image;
 }
 
+const SmPart* Device::part_of(const Stream& stream) const {
+  if (stream.owner == nullptr && owner_of_new_streams() == nullptr) return nullptr;
+  const auto mine = thread_streams_.find(std::this_thread::get_id());
+  const bool of_every_context =
+      &stream == &legacy_ || (mine != thread_streams_.end() && mine->second == &stream);
+  const SmPart* const part = of_every_context ? owner_of_new_streams() : stream.owner;
+  return part == nullptr || part->mask == nullptr || options_.sms != 0 ? nullptr : part;
+}
+
+void Device::check_part(const LaunchRequest& r, const isa::KernelImage& image, const SmPart& part) {
+  const std::optional<Size3> c = cluster_of(r, image);
+  const uint32_t blocks = c ? c->x * c->y * c->z : 1, threads = r.block.x * r.block.y * r.block.z;
+  if (blocks == 1) return;
+  const auto on_sm = static_cast<uint32_t>(blocks_per_sm(*r.kernel, threads, r.dynamic_shared));
+  if (comp::clusters_together(machine(), part.sms, on_sm, blocks) == 0)
+    throw Failure(
+        Code::kInvalidClusterSize,
+        fmt::format("kernel '{}': a cluster of {} blocks has no room on the {} multiprocessors of the "
+                    "green context",
+                    core::demangled(image.name), blocks, part.sms.size()));
+}
+
 void Device::launch(const LaunchRequest& r, Stream& stream) {
   check();
   if (finished_) throw Failure(Code::kInitializationError);
@@ -223,8 +246,12 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   Kernel& kernel = *r.kernel;
   const isa::KernelImage& image = check_launch(r);
   const uint64_t threads = uint64_t{r.block.x} * r.block.y * r.block.z;
+  const SmPart* const part = part_of(stream);
+  if (part != nullptr) check_part(r, image, *part);
   if (r.cooperative) {
-    const uint64_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
+    const uint64_t sms = part != nullptr     ? part->sms.size()
+                         : options_.sms != 0 ? options_.sms
+                                             : machine().gpu.sms;
     const auto together =
         static_cast<uint64_t>(blocks_per_sm(kernel, static_cast<uint32_t>(threads), r.dynamic_shared));
     if (uint64_t{r.grid.x} * r.grid.y * r.grid.z > together * sms)
@@ -270,7 +297,10 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
     comp::KernelLaunch& run = launch_for_values(kernel, spec, number, parameters_of(r, image));
     run.grid_workspace = barrier;
     const auto launch = [&] {
-      if (Children::may_launch(image)) return children_->run_for_values(kernel, run, stream.number);
+      if (Children::may_launch(image)) {
+        children_->run_for_values(kernel, run, stream.number);
+        return note_done(stream.number, now_s());
+      }
       progress_.begin();
       const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
       progress_.clear();
@@ -283,6 +313,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         put_aside(std::move(work), stream);
       } else {
         end_values(run, *runner_, outcome);
+        note_done(stream.number, now_s());
       }
     };
     try {
@@ -300,6 +331,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   work->spec = std::move(spec);
   work->launch = prepared(work->spec, number, *kernel.lowered_, parameters_of(r, image), true);
   work->launch.run->grid_workspace = barrier;
+  if (part != nullptr) work->launch.run->part = part->mask;
   if (Children::may_launch(image))
     children_->begin(static_cast<uint32_t>(number), kernel, true, stream.number);
   ++timed_count_;
@@ -424,7 +456,11 @@ void Device::record(Event& event, Stream& stream) {
 
 void Device::wait(Stream& stream, const Event& event) {
   check();
-  if (event.recorded && !event.reached) stream.waits.push_back(event.work);
+  if (!event.recorded) return;
+  if (event.reached)
+    note_done(stream.number, event.done_s);
+  else
+    stream.waits.push_back(event.work);
 }
 
 void Device::record_all(Event& event) {
@@ -467,6 +503,10 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const uint64_t number = take_number(*work, stream);
   if (options_.functional && open_.empty() && !has_to_wait(*work)) {
     carry_out(*work);
+    if (work->kind == Work::Kind::kEvent)
+      work->event->done_s = done_s(stream);
+    else
+      note_done(stream.number, now_s());
     return number;
   }
   if (options_.functional) open_.insert(number);
@@ -494,6 +534,7 @@ void Device::carry_out(Work& work) {
   if (work.kind == Work::Kind::kEvent && work.event != nullptr) {
     work.event->reached = true;
     work.event->seconds = untimed_s_;
+    work.event->done_s = 0;
   }
 }
 
@@ -510,17 +551,22 @@ void Device::flush() {
   if (pending_.empty() || fault_) return;
   if (live_ == nullptr) {
     comp::LiveRun::Hooks hooks;
-    hooks.copied = [this](uint32_t n) { move_bytes(*transfers_[n]); };
+    hooks.copied = [this](uint32_t n) {
+      move_bytes(*transfers_[n]);
+      note_done(transfers_[n]->stream, now_s());
+    };
     hooks.marker = [this](uint32_t n, double seconds) {
       Work& w = *markers_[n];
+      note_done(w.stream, seconds + untimed_s_);
       if (w.kind == Work::Kind::kHostFunction) w.function();
       if (w.event == nullptr) return;
       w.event->reached = true;
-      w.event->seconds = seconds + untimed_s_;
+      w.event->seconds = w.event->done_s = seconds + untimed_s_;
     };
     hooks.kernel_ended = [this](const comp::KernelResult& k) {
       tell_findings();
       note_time(k);
+      note_done(children_->host_stream(k), k.start_s + k.time_s + untimed_s_);
       children_->end(k.launch);
     };
     hooks.child = [this](uint64_t n) { return children_->start(n); };
@@ -534,6 +580,7 @@ void Device::flush() {
     }
     finish_at_exit(*this);
   }
+  asked_.clear();
   // What hooks submit is carried out by the next flush.
   // What is carried out stays until the next flush: of a kernel that fails, the record is written at the end.
   carried_out_ = std::exchange(pending_, {});
@@ -596,6 +643,7 @@ void Device::flush() {
 void Device::synchronize() {
   check();
   flush();
+  waited(now_s());
   services_.flush();
 }
 
@@ -605,6 +653,7 @@ void Device::synchronize(const Stream& stream) {
     flush();  // all that comes before it, and what runs beside it
   else
     go_on_until([&] { return !is_waiting(stream); });
+  waited(done_s(stream));
   services_.flush();
 }
 
@@ -614,6 +663,7 @@ void Device::synchronize(const Event& event) {
     go_on_until([&] { return !event.recorded || event.reached; });
   else if (!event.reached)
     flush();
+  waited(event.done_s);
   services_.flush();
 }
 

@@ -77,7 +77,7 @@ CUcontext current_context() {
 
 namespace {
 /// Streams that the thread makes from now on, by either library, are of its green context, if it has one.
-void note_current_context() { owner_of_new_streams() = green_context_of(current_context()); }
+void note_current_context() { owner_of_new_streams() = part_of(current_context()); }
 }  // namespace
 
 CUcontext new_context(unsigned flags) {

@@ -32,6 +32,8 @@ void end_context(CUcontext context);
 struct GreenContext;
 /// Null if `context` is none that was made from one.
 [[nodiscard]] GreenContext* green_context_of(CUcontext context);
+/// What its kernels are kept to; null if it is none.
+const SmPart* part_of(CUcontext context);
 
 /// Why calls that need a context cannot be: the driver is not initialised, or the thread has no current
 /// context, or one that is gone. 0: they can.

@@ -1,6 +1,5 @@
 // Green contexts (CUDA Driver API, "Green Contexts"): the multiprocessors of the device are split, and a
-// context is made of a part. Which multiprocessors a kernel runs on is not restricted: the manual leaves more
-// than those of its context open.
+// context is made of a part, to which the kernels of its streams are kept.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -19,13 +18,14 @@ struct DeviceResource {
   // What the manual leaves to the implementation: the multiprocessors from `first` on, and the split that
   // they come from.
   uint32_t first = 0, split = 0;
-  unsigned char unused[84] = {};
+  uint32_t list = 0;  ///< of State::lists, from 1: what `first` counts in; 0: all of the device
+  unsigned char unused[80] = {};
   uint32_t count = 0, least = 0, alignment = 0;
   unsigned char rest[36] = {};
 };
 static_assert(sizeof(DeviceResource) == 144);
 
-struct GreenContext {
+struct GreenContext : SmPart {
   CUcontext context = nullptr;
   DeviceResource resource;
   bool is_alive = true;
@@ -44,6 +44,7 @@ struct State {
   std::vector<std::unique_ptr<GreenContext>> made;
   std::vector<std::unique_ptr<Descriptor>> descriptors;  ///< no function ends them
   uint32_t splits = 0;
+  std::vector<std::vector<uint32_t>> lists;  ///< multiprocessors of several parts together
 };
 State& state() {
   static auto* const all = new State;
@@ -78,6 +79,14 @@ DeviceResource all_multiprocessors(const Device& device) {
   return r;
 }
 
+std::vector<uint32_t> multiprocessors_of(const Device& device, const DeviceResource& r) {
+  require(r.list <= state().lists.size(), Code::kInvalidResourceConfiguration);
+  const std::vector<uint32_t> all = r.list == 0 ? device.sms_in_parts() : state().lists[r.list - 1];
+  require(uint64_t{r.first} + r.count <= all.size(), Code::kInvalidResourceConfiguration);
+  const auto first = all.begin() + r.first;
+  return {first, first + r.count};
+}
+
 void give(DeviceResource* to, int type, const DeviceResource& resource) {
   require(to != nullptr);
   require(type == kMultiprocessors, Code::kInvalidResourceType);
@@ -91,6 +100,8 @@ GreenContext* green_context_of(CUcontext context) {
              ? nullptr
              : find_green([&](const GreenContext& g) { return g.context == context; });
 }
+
+const SmPart* part_of(CUcontext context) { return green_context_of(context); }
 
 GPUSIM_DRIVER cuDeviceGetDevResource(CUdevice number, DeviceResource* resource, int type) {
   return call([&](Device& device) {
@@ -136,18 +147,26 @@ GPUSIM_DRIVER cuDevSmResourceSplitByCount(DeviceResource* result, unsigned* grou
   });
 }
 GPUSIM_DRIVER cuDevResourceGenerateDesc(Descriptor** descriptor, DeviceResource* resources, unsigned count) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require(descriptor != nullptr && resources != nullptr && count != 0);
     std::vector<DeviceResource> parts(resources, resources + count);
     for (const DeviceResource& r : parts) require(r.type == kMultiprocessors, Code::kInvalidResourceType);
     std::ranges::sort(parts, {}, &DeviceResource::first);
     DeviceResource whole = parts[0];
     whole.split = 0;  // what a green context has may be split again
+    std::vector<uint32_t> together = multiprocessors_of(device, whole);
     for (size_t i = 1; i < parts.size(); ++i) {
       const bool overlaps = parts[i].first < parts[i - 1].first + parts[i - 1].count;
       require(!overlaps && parts[i].split != 0 && parts[i].split == parts[0].split,
               Code::kInvalidResourceConfiguration);
       whole.count += parts[i].count;
+      const std::vector<uint32_t> more = multiprocessors_of(device, parts[i]);
+      together.insert(together.end(), more.begin(), more.end());
+    }
+    if (count > 1) {
+      state().lists.push_back(std::move(together));
+      whole.list = static_cast<uint32_t>(state().lists.size());
+      whole.first = 0;
     }
     *descriptor = state().descriptors.emplace_back(std::make_unique<Descriptor>(Descriptor{whole})).get();
   });
@@ -166,6 +185,13 @@ GPUSIM_DRIVER cuGreenCtxCreate(GreenContext** handle, Descriptor* descriptor, CU
     require(handle != nullptr && known && flags == kDefaultStream);
     auto made = std::make_unique<GreenContext>();
     made->resource = descriptor == nullptr ? all_multiprocessors(device) : descriptor->resource;
+    made->sms = multiprocessors_of(device, made->resource);
+    const size_t all = device.sms_in_parts().size();
+    if (made->sms.size() != all) {
+      std::vector<bool> mask(all);
+      for (const uint32_t sm : made->sms) mask[sm] = true;
+      made->mask = std::make_shared<const std::vector<bool>>(std::move(mask));
+    }
     made->context = new_context(0);
     *handle = made.get();
     const std::scoped_lock lock(state().mutex);
@@ -228,7 +254,7 @@ GPUSIM_DRIVER cuGreenCtxStreamCreate(CUstream* stream, GreenContext* handle, uns
 namespace {
 /// Of a stream, or of the thread if it is one of the streams that every context has.
 GreenContext* green_of(Device& device, CUstream stream) {
-  const void* owner = cudart::stream_of(device, stream).owner;
+  const SmPart* owner = cudart::stream_of(device, stream).owner;
   constexpr uintptr_t kLastSpecial = 2;
   if (reinterpret_cast<uintptr_t>(stream) <= kLastSpecial) owner = green_context_of(current_context());
   return find_green([&](const GreenContext& g) { return &g == owner; });

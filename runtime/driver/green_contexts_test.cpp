@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/cudart/abi.h"
@@ -46,6 +48,12 @@ int cuEventSynchronize(cudaEvent_t);
 int cuMemAlloc_v2(unsigned long long*, size_t);
 int cuMemsetD32Async(unsigned long long, unsigned, size_t, cudaStream_t);
 int cuMemcpyDtoH_v2(void*, unsigned long long, size_t);
+int cuModuleLoadData(void**, const void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cudaStream_t,
+                   void**, void**);
+int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                              cudaStream_t, void**);
 }
 
 namespace gpusim::runtime {
@@ -56,14 +64,16 @@ constexpr int kSms = 1;
 class GreenContexts : public ::testing::Test {
  protected:
   void SetUp() override {
-    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+    setenv("GPUSIM_CONFIG", (GPUSIM_SOURCE_DIR "/configs/" + machine() + ".cfg").c_str(), 1);
     setenv("GPUSIM_QUIET", "1", 1);
-    setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), 0);
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary_, 0), 0);
     ASSERT_EQ(cuCtxSetCurrent(primary_), 0);
     ASSERT_EQ(cuDeviceGetDevResource(0, &all_, kSms), 0);
   }
+  [[nodiscard]] virtual bool functional() const { return true; }
+  [[nodiscard]] virtual std::string machine() const { return "tesla_v100"; }
   static int error(Code code) { return static_cast<int>(code); }
   /// Parts of 16 multiprocessors, and a context of the first.
   void* make(std::vector<Resource>& parts) {
@@ -213,6 +223,111 @@ TEST_F(GreenContexts, EventsHaveTheirWork) {
   EXPECT_EQ(cuStreamDestroy_v2(stream), 0);
   EXPECT_EQ(cuGreenCtxDestroy(green), 0);
   EXPECT_EQ(cuGreenCtxRecordEvent(green, event), error(Code::kDeviceUninitialized));
+}
+
+/// Each block says on which multiprocessor it runs.
+constexpr const char* kWhere = R"(.version 7.8
+.target TARGET
+.address_size 64
+.visible .entry where(.param .u64 out) CLUSTER
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<4>;
+  ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %smid;
+  mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;
+  ret;
+}
+)";
+
+class TimedGreenContexts : public GreenContexts {
+ protected:
+  [[nodiscard]] bool functional() const override { return false; }
+  void* where(std::string target, const std::string& cluster) {
+    std::string text = kWhere;
+    text.replace(text.find("TARGET"), 6, target);
+    text.replace(text.find("CLUSTER"), 7, cluster);
+    void *module = nullptr, *kernel = nullptr;
+    EXPECT_EQ(cuModuleLoadData(&module, text.c_str()), 0);
+    EXPECT_EQ(cuModuleGetFunction(&kernel, module, "where"), 0);
+    return kernel;
+  }
+  unsigned long long launch(void* kernel, unsigned blocks, cudaStream_t stream) {
+    unsigned long long out = 0;
+    EXPECT_EQ(cuMemAlloc_v2(&out, blocks * 4), 0);
+    void* arguments[] = {&out};
+    EXPECT_EQ(cuLaunchKernel(kernel, blocks, 1, 1, 1024, 1, 1, 0, stream, arguments, nullptr), 0);
+    return out;
+  }
+  static std::set<unsigned> read(unsigned long long out, unsigned blocks) {
+    std::vector<unsigned> values(blocks);
+    EXPECT_EQ(cuMemcpyDtoH_v2(values.data(), out, blocks * 4), 0);
+    return {values.begin(), values.end()};
+  }
+};
+
+TEST_F(TimedGreenContexts, KernelsAreKeptToTheirMultiprocessors) {
+  constexpr unsigned kBlocks = 200;
+  void* const kernel = where("sm_70", "");
+  unsigned groups = 3;
+  std::vector<Resource> parts(groups);
+  ASSERT_EQ(cuDevSmResourceSplitByCount(parts.data(), &groups, &all_, nullptr, 0, 16), 0);
+  std::vector<Resource> outer{parts[0], parts[2]};
+  std::vector<unsigned long long> out;
+  std::vector<void*> greens;
+  for (const auto& [resources, count] : {std::pair{outer.data(), 2u}, {&parts[1], 1u}}) {
+    void *descriptor = nullptr, *green = nullptr;
+    ASSERT_EQ(cuDevResourceGenerateDesc(&descriptor, resources, count), 0);
+    ASSERT_EQ(cuGreenCtxCreate(&green, descriptor, 0, 1), 0);
+    cudaStream_t stream = nullptr;
+    ASSERT_EQ(cuGreenCtxStreamCreate(&stream, green, 1, 0), 0);
+    out.push_back(launch(kernel, kBlocks, stream));
+    // 2 of these blocks fit a multiprocessor.
+    const unsigned fit = 2 * 16 * count;
+    void* arguments[] = {&out.back()};
+    EXPECT_EQ(cuLaunchCooperativeKernel(kernel, fit, 1, 1, 1024, 1, 1, 0, stream, arguments), 0);
+    EXPECT_EQ(cuLaunchCooperativeKernel(kernel, fit + 1, 1, 1, 1024, 1, 1, 0, stream, arguments),
+              error(Code::kCooperativeLaunchTooLarge));
+    greens.push_back(green);
+  }
+  const std::set<unsigned> two = read(out[0], kBlocks), one = read(out[1], kBlocks);
+  EXPECT_EQ(two.size(), 32u);
+  EXPECT_EQ(one.size(), 16u);
+  for (const unsigned sm : one) EXPECT_FALSE(two.contains(sm)) << sm;
+  EXPECT_EQ(read(launch(kernel, kBlocks, nullptr), kBlocks).size(), 80u) << "the primary context has all";
+  // The null stream is that of the current context.
+  void* context = nullptr;
+  ASSERT_EQ(cuCtxFromGreenCtx(&context, greens[1]), 0);
+  ASSERT_EQ(cuCtxSetCurrent(context), 0);
+  EXPECT_EQ(read(launch(kernel, kBlocks, nullptr), kBlocks), one);
+}
+
+class TimedHopperGreenContexts : public TimedGreenContexts {
+ protected:
+  [[nodiscard]] std::string machine() const override { return "h200"; }
+};
+
+TEST_F(TimedHopperGreenContexts, ClustersHaveRoomInEveryPart) {
+  constexpr unsigned kIgnoresClusters = 1;
+  void* const kernel = where("sm_90", ".reqnctapercluster 8");
+  unsigned groups = 16;
+  std::vector<Resource> parts(groups);
+  ASSERT_EQ(cuDevSmResourceSplitByCount(parts.data(), &groups, &all_, nullptr, 0, 8), 0);
+  ASSERT_EQ(groups, 16u);
+  const auto stream_of = [&](Resource& part) {
+    void *descriptor = nullptr, *green = nullptr;
+    cudaStream_t stream = nullptr;
+    EXPECT_EQ(cuDevResourceGenerateDesc(&descriptor, &part, 1), 0);
+    EXPECT_EQ(cuGreenCtxCreate(&green, descriptor, 0, 1), 0);
+    EXPECT_EQ(cuGreenCtxStreamCreate(&stream, green, 1, 0), 0);
+    return stream;
+  };
+  for (Resource& part : parts) EXPECT_EQ(read(launch(kernel, 64, stream_of(part)), 64).size(), 8u);
+  groups = 1;
+  ASSERT_EQ(cuDevSmResourceSplitByCount(parts.data(), &groups, &all_, nullptr, kIgnoresClusters, 2), 0);
+  unsigned long long out = 0;
+  void* arguments[] = {&out};
+  EXPECT_EQ(cuLaunchKernel(kernel, 8, 1, 1, 1024, 1, 1, 0, stream_of(parts[0]), arguments, nullptr),
+            error(Code::kInvalidClusterSize))
+      << "two multiprocessors hold four of these blocks";
 }
 
 }  // namespace

@@ -165,6 +165,27 @@ TEST(NamedBarriers, WarpsLeaveABarrierSideBySide) {
   expect_values(kReadsBeforeALoad, "side", 1, 128, {7, 7, 7, 7}, {});
 }
 
+/// All four warps load the same word behind a barrier and store one more.
+constexpr const char* kLoadsBeforeAStore = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry more(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %w;
+  ld.param.u64 %d, [data];
+  bar.sync 0;
+  ld.global.u32 %w, [%d];
+  add.u32 %w, %w, 1;
+  st.global.u32 [%d], %w;
+  ret;
+}
+)";
+
+TEST(NamedBarriers, WarpsLoadSideBySideBeforeTheyStore) {
+  expect_values(kLoadsBeforeAStore, "more", 1, 128, {1}, {});
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30

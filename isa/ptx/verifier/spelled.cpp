@@ -357,17 +357,20 @@ void FunctionVerifier::check_mma(const Instruction& i) {
   check_vector_of(i, i.operands[1], form->a_registers, word, false);
   check_vector_of(i, i.operands[2], form->b_registers, word, false);
   check_vector_of(i, i.operands[3], form->c_registers, of_sum(form->c), false);
-  if (!form->sparse) return;
-  constexpr size_t kPlaces = 4, kSelector = 5;
-  check_source(i, i.operands[kPlaces], Type::kB32, false);
-  const Operand& selector = i.operands[kSelector];
-  const auto most = static_cast<int64_t>(4 / form->place_lanes) - 1,
-             number = static_cast<int64_t>(selector.imm);
+  constexpr size_t kPlaces = 4;
+  if (form->sparse) check_places(i, kPlaces, form->place_lanes);
+}
+
+/// Where the elements of a sparse matrix lie, and which of four lanes say it (`lanes` of them together).
+void FunctionVerifier::check_places(const Instruction& i, size_t operand, size_t lanes) {
+  check_source(i, i.operands[operand], Type::kB32, false);
+  const Operand& selector = i.operands[operand + 1];
+  const auto most = static_cast<int64_t>(4 / lanes) - 1, number = static_cast<int64_t>(selector.imm);
   if (selector.kind != Operand::Kind::kImmediate || number < 0 || number > most)
     error(selector.loc, fmt::format("'{}' needs a constant from 0 to {} here", name(), most));
 }
 
-/// wgmma.mma_async d, a, b, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b.
+/// wgmma.mma_async d, a, b, {sp-meta, sp-sel,} scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b.
 void FunctionVerifier::check_wgmma(const Instruction& i) {
   const auto is_number = [](const Operand& o) {
     return o.kind == Kind::kImmediate && o.imm_kind == Operand::ImmKind::kInt;
@@ -385,9 +388,10 @@ void FunctionVerifier::check_wgmma(const Instruction& i) {
   else
     check_source(i, i.operands[1], Type::kB64, false);
   check_source(i, i.operands[2], Type::kB64, false);
-  check_source(i, i.operands[WgmmaForm::kSigns - 1], Type::kPred, false);
-  for (size_t k = WgmmaForm::kSigns; k < i.operands.size(); ++k) {
-    const bool sign = k < WgmmaForm::kSigns + 2;
+  if (form->sparse) check_places(i, WgmmaForm::kPlaces, form->place_lanes());
+  check_source(i, i.operands[form->scale()], Type::kPred, false);
+  for (size_t k = form->signs(); k < i.operands.size(); ++k) {
+    const bool sign = form->has_signs && k < form->signs() + 2;
     const Operand& o = i.operands[k];
     const auto number = static_cast<int64_t>(o.imm);
     if (!is_number(o) || (sign ? number != 1 && number != -1 : number != 0 && number != 1))

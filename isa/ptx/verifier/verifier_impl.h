@@ -111,6 +111,7 @@ class FunctionVerifier {
   void check_mbarrier(const Instruction& i);
   void check_matrix_move(const Instruction& i);
   void check_mma(const Instruction& i);
+  void check_places(const Instruction& i, size_t operand, size_t lanes);
   void check_wgmma(const Instruction& i);
   void check_vector_of(const Instruction& i, const Operand& o, size_t count, Type type, bool destination);
   // wmma.cpp

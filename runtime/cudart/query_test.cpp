@@ -1,0 +1,115 @@
+// Questions whether work is done: simulated time stands still while the program computes, so that what was
+// just submitted is under way, and goes on as it waits or asks again.
+#include "runtime/cudart/test_program.h"
+
+extern "C" {
+cudaError_t cudaStreamQuery(cudaStream_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
+}
+
+namespace gpusim::runtime::test_program {
+namespace {
+
+constexpr unsigned kValues = 20000;
+
+/// How often a question is answered with no until it is answered with yes.
+template <class Ask>
+int vain_questions(Ask ask) {
+  constexpr int kMost = 1000;
+  int asked = 0;
+  while (asked < kMost && ask() != 0) ++asked;
+  return asked;
+}
+
+/// The parameter: values only.
+class Query : public Cudart, public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    Cudart::SetUp();
+    ASSERT_EQ(cudaStreamCreate(&first_), 0);
+    ASSERT_EQ(cudaStreamCreate(&second_), 0);
+    ASSERT_EQ(cudaEventCreate(&before_), 0);
+    ASSERT_EQ(cudaEventCreate(&after_), 0);
+    y_ = device_floats(std::vector<float>(kValues, 1));
+  }
+  [[nodiscard]] bool functional() const override { return GetParam(); }
+
+  const int not_ready_ = error(Code::kNotReady);
+  cudaStream_t first_ = nullptr, second_ = nullptr;
+  cudaEvent_t before_ = nullptr, after_ = nullptr;
+  float* y_ = nullptr;
+};
+INSTANTIATE_TEST_SUITE_P(ForValues, Query, ::testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(Timed, Query, ::testing::Values(false));
+
+TEST_P(Query, WorkIsUnderWayUntilTheProgramHasWaited) {
+  EXPECT_EQ(cudaStreamQuery(first_), 0) << "nothing was submitted";
+  EXPECT_EQ(cudaEventQuery(after_), 0) << "it was not recorded";
+  ASSERT_EQ(cudaEventRecord(before_, first_), 0);
+  ASSERT_EQ(scale(y_, 2, kValues, first_), 0);
+  ASSERT_EQ(cudaEventRecord(after_, first_), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), not_ready_);
+  EXPECT_EQ(cudaEventQuery(after_), not_ready_);
+  EXPECT_EQ(cudaStreamQuery(nullptr), not_ready_) << "the null stream waits for the others";
+  EXPECT_EQ(cudaStreamQuery(second_), 0);
+  ASSERT_EQ(cudaStreamSynchronize(first_), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), 0);
+  EXPECT_EQ(cudaStreamQuery(nullptr), 0);
+  EXPECT_EQ(cudaEventQuery(after_), 0);
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
+  EXPECT_GT(milliseconds, 0);
+  EXPECT_EQ(host_floats(y_, kValues), std::vector<float>(kValues, 2));
+}
+
+TEST_P(Query, WhoAsksUntilWorkIsDoneSeesItDone) {
+  ASSERT_EQ(cudaEventRecord(before_, first_), 0);
+  ASSERT_EQ(scale(y_, 2, kValues, first_), 0);
+  ASSERT_EQ(cudaEventRecord(after_, first_), 0);
+  EXPECT_EQ(cudaEventQuery(after_), not_ready_);
+  float milliseconds = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), not_ready_);
+  const int few = vain_questions([&] { return cudaEventQuery(after_); });
+  EXPECT_LT(few, 20);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
+  EXPECT_GT(milliseconds, 0);
+  // Questions take time: who asks for much work asks more often, but not for each piece of it.
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(scale(y_, 1, 1, second_), 0);
+  const int more = vain_questions([&] { return cudaStreamQuery(second_); });
+  EXPECT_GT(more, 2);
+  EXPECT_LT(more, 30);
+  EXPECT_EQ(vain_questions([&] { return cudaStreamQuery(nullptr); }), 0);
+}
+
+TEST_P(Query, LongerWorkOfAnotherStreamIsUnderWayWhenShorterIsDone) {
+  ASSERT_EQ(scale(y_, 2, 1, first_), 0);
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(scale(y_ + 128, 2, kValues - 128, second_), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), not_ready_);
+  EXPECT_EQ(cudaStreamQuery(second_), not_ready_);
+  ASSERT_EQ(cudaStreamSynchronize(first_), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), 0);
+  EXPECT_EQ(cudaStreamQuery(second_), not_ready_);
+  EXPECT_EQ(cudaStreamQuery(nullptr), not_ready_);
+  // What waits for an event is as late as it.
+  ASSERT_EQ(cudaEventRecord(after_, second_), 0);
+  ASSERT_EQ(cudaStreamWaitEvent(first_, after_, 0), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), not_ready_);
+  ASSERT_EQ(cudaEventSynchronize(after_), 0);
+  EXPECT_EQ(cudaStreamQuery(second_), 0);
+  EXPECT_EQ(cudaStreamQuery(first_), 0);
+}
+
+TEST_P(Query, ACopyThatBlocksIsAWait) {
+  ASSERT_EQ(cudaEventRecord(before_, first_), 0);
+  ASSERT_EQ(scale(y_, 2, kValues, first_), 0);
+  EXPECT_EQ(host_floats(y_, kValues), std::vector<float>(kValues, 2));
+  EXPECT_EQ(cudaStreamQuery(first_), 0);
+  // An event behind work that is done has its time at once.
+  ASSERT_EQ(cudaEventRecord(after_, first_), 0);
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
+  EXPECT_GT(milliseconds, 0);
+}
+
+}  // namespace
+}  // namespace gpusim::runtime::test_program

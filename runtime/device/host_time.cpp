@@ -1,0 +1,96 @@
+// How far the program is in simulated time, for its questions whether work is done.
+#include <algorithm>
+
+#include "runtime/device/work.h"
+
+namespace gpusim::runtime {
+
+namespace {
+/// What a question in vain takes at first. Questions in a row take twice as long each, so that a program that
+/// asks until something is done, and sleeps in between, need not ask often.
+constexpr double kFirstPatience = 1e-7;
+}  // namespace
+
+void Device::note_done(uint32_t stream, double seconds) {
+  if (stream >= done_s_.size()) done_s_.resize(stream + 1);
+  done_s_[stream] = std::max(done_s_[stream], seconds);
+}
+
+double Device::done_s(const Stream& stream) const {
+  const auto of = [this](const Stream& s) { return s.number < done_s_.size() ? done_s_[s.number] : 0; };
+  double seconds = of(stream);
+  if (&stream == &legacy_) {
+    for (const auto& [key, other] : streams_)
+      if (other->blocking) seconds = std::max(seconds, of(*other));
+  } else if (stream.blocking) {
+    seconds = std::max(seconds, of(legacy_));
+  }
+  return seconds;
+}
+
+bool Device::is_pending(const Stream& stream) const {
+  if (pending_.empty()) return false;
+  const auto of = [this](const Stream& s) { return s.last_work >= pending_.front()->number; };
+  if (of(stream) ||
+      std::ranges::any_of(stream.waits, [this](uint64_t n) { return n >= pending_.front()->number; }))
+    return true;
+  if (&stream != &legacy_) return stream.blocking && of(legacy_);
+  return std::ranges::any_of(streams_, [&](const auto& s) { return s.second->blocking && of(*s.second); });
+}
+
+void Device::waited(double seconds) {
+  program_s_ = std::max(program_s_, seconds);
+  patience_s_ = 0;
+}
+
+bool Device::ask_in_vain() {
+  patience_s_ = std::max(kFirstPatience, 2 * patience_s_);
+  program_s_ += patience_s_;
+  return false;
+}
+
+bool Device::is_past(double seconds) {
+  if (seconds > program_s_) return ask_in_vain();
+  patience_s_ = 0;
+  return true;
+}
+
+bool Device::is_done(const Stream& stream) {
+  check();
+  if (!open_.empty()) {
+    go_on();
+    return !is_waiting(stream);
+  }
+  if (is_pending(stream)) {
+    if (asked_.insert(&stream).second) return ask_in_vain();  // it has not begun
+    flush();
+  }
+  return is_past(done_s(stream));
+}
+
+bool Device::is_done(const Event& event) {
+  check();
+  if (!open_.empty()) {
+    go_on();
+    return !event.recorded || event.reached;
+  }
+  if (!event.recorded) return true;
+  if (!event.reached) {
+    if (asked_.insert(&event).second) return ask_in_vain();
+    flush();
+  }
+  return is_past(event.done_s);
+}
+
+double Device::milliseconds(Event& from, Event& to) {
+  if (!from.recorded || !to.recorded || !from.timing || !to.timing)
+    throw Failure(Code::kInvalidResourceHandle);
+  if (!from.reached || !to.reached) {
+    if (!open_.empty()) throw Failure(Code::kNotReady);
+    flush();
+  }
+  if (!is_past(std::max(from.done_s, to.done_s))) throw Failure(Code::kNotReady);
+  return (to.seconds - from.seconds) * 1e3;
+}
+
+}  // namespace gpusim::runtime
