@@ -70,9 +70,10 @@ class PairFinder {
       for (const Var v : waiting) {
         const auto w = open_.find(v);
         const auto first = written_first.find(v);
-        if (w != open_.end() && w->second.same_lanes(branch) != taken && first != written_first.end() &&
-            first->second)
-          written_by_others(w);
+        // It may wait for the other way of another condition by now.
+        if (w == open_.end() || w->second.guard != branch.guard || w->second.same_lanes(branch) == taken)
+          continue;
+        if (first != written_first.end() && first->second) written_by_others(w);
       }
     }
   }

@@ -67,6 +67,44 @@ TEST(ComplementaryWrites, AValueThatOneWayKeepsNeedsOne) {
       whole + 4);
 }
 
+TEST(ComplementaryWrites, WhatWaitsForAnotherConditionIsNoneOfTheBranch) {
+  // %v is written where %p0 holds, read, and written where %p1 holds; of the lanes that stay, those without
+  // %p1 want what it had, across the call.
+  const std::string body = R"(
+    and.b32 %r1, %tid0, 1; setp.ne.u32 %p0, %r1, 0; and.b32 %r1, %tid0, 2; setp.ne.u32 %p1, %r1, 0;
+    add.u32 %v, %tid0, 5;
+    @%p0 mov.u32 %v, 100;
+    mul.lo.u32 %s, %v, 3;
+    { .param .b32 a; .param .b32 b;
+      st.param.b32 [a], %s;
+      mov.u64 %f, fn; call (b), %f, (a), PROTOTYPE;
+      ld.param.b32 %s, [b]; }
+    @%p1 mov.u32 %v, 200;
+    @%p0 bra OTHER;
+    st.global.u32 [%out], %v;
+    LONGER
+    bra END;
+  OTHER:
+    mov.u32 %v, %s;
+    LONGER
+  END:
+    xor.b32 %s, %s, %v;
+    st.global.u32 [%out+4], %s;
+    ret;
+    PROTOTYPE: .callprototype (.param .b32 _) _ (.param .b32 _);)";
+  std::string longer;  // than what becomes predicated code
+  for (int i = 0; i < 12; ++i) longer += "mul.hi.u32 %s, %s, %v; ";
+  std::string text =
+      thread_kernel(".reg .b32 %r<2>, %v, %s; .reg .b64 %f; .reg .pred %p<2>;", body, "sm_75", R"(
+    .func (.param .b32 b) fn(.param .b32 a) {
+      .reg .b32 %r<5>; ld.param.b32 %r0, [a];
+      add.u32 %r1, %r0, 9; mul.lo.u32 %r2, %r1, %r0; xor.b32 %r3, %r2, %r1; add.u32 %r4, %r3, %r2;
+      st.param.b32 [b], %r4; ret; }
+  )");
+  for (size_t at; (at = text.find("LONGER")) != std::string::npos;) text.replace(at, 6, longer);
+  expect_same_everywhere(text, 32);
+}
+
 /// Values written under conditions that change, in loops, with code for either way.
 class RandomGuards {
  public:

@@ -47,21 +47,30 @@ std::vector<bool> address_parts(const Program& program, bool near) {
       if (near && !passes_on(op)) for_each_def(op, [&](Var v) { part[v] = false; });
     }
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto block = program.blocks.rbegin(); block != program.blocks.rend(); ++block) {
-      for (auto op = block->ops.rbegin(); op != block->ops.rend(); ++op) {
-        const bool on = passes_on(*op) && part[op->dst[0]];
-        for (int i = 0; i < op->num_src; ++i) {
-          const Value& v = op->src[i];
-          const bool base =
-              op->is_memory() && op->memory.has_base && i == 0 && (!near || is_near(op->memory.space));
-          if (v.is_literal() || !part[v.var] || on || base) continue;
-          part[v.var] = false;
-          changed = true;
-        }
+  std::vector<std::vector<Var>> made_of(program.vars.size());
+  std::vector<Var> fallen;
+  const auto drop = [&](Var v) {
+    if (part[v]) fallen.push_back(v);
+    part[v] = false;
+  };
+  for (const Block& block : program.blocks) {
+    for (const Op& op : block.ops) {
+      const bool on = passes_on(op) && part[op.dst[0]];
+      for (int i = 0; i < op.num_src; ++i) {
+        if (op.src[i].is_literal()) continue;
+        const bool base =
+            op.is_memory() && op.memory.has_base && i == 0 && (!near || is_near(op.memory.space));
+        if (on)
+          made_of[op.dst[0]].push_back(op.src[i].var);
+        else if (!base)
+          drop(op.src[i].var);
       }
     }
+  }
+  while (!fallen.empty()) {  // what it is made of is part of something else, too
+    const Var v = fallen.back();
+    fallen.pop_back();
+    for (const Var source : made_of[v]) drop(source);
   }
   return part;
 }
