@@ -25,13 +25,13 @@ enum class Registers : uint8_t { kNeeded, kTaken };
 /// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
 [[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow,
                                          Registers what = Registers::kNeeded);
-/// Those that a program takes from 8.0 on once its order is final; `limit`: with which its schedule did.
-/// assign_registers.cpp
 /// Kernels with few registers mostly have an even number, for the last ones are a pair or hold what is
 /// stored: 449 of 534 with up to 24 (ptxas 13 for 8.0). `registers`, or one more.
 [[nodiscard]] constexpr uint32_t made_even(uint32_t registers, uint32_t up_to) {
   return registers < up_to ? registers + registers % 2 : registers;
 }
+/// Those that a program takes from 8.0 on once its order is final; `limit`: with which its schedule did.
+/// assign_registers.cpp
 [[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
 /// Of each block, without subroutines and what branches need to meet again.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
