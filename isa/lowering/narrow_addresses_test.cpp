@@ -107,8 +107,7 @@ TEST(NarrowAddresses, ValuesWhoseUpperHalfIsZeroTakeOneRegister) {
 TEST(NarrowAddresses, AddressesOfLocalMemoryHave32Bits) {
   const std::string_view address =
       "and.b32 %r{0}, %r{0}, 60; cvt.u64.u32 %rd{0}, %r{0}; mov.u64 %s, l; add.s64 %rd{0}, %rd{0}, %s; "
-      "add.s64 "
-      "%rd{0}, %rd{0}, %rd{0};";
+      "add.s64 %rd{0}, %rd{0}, %rd{0};";
   const std::string_view global =
       "and.b32 %r{0}, %r{0}, 60; cvt.u64.u32 %rd{0}, %r{0}; add.s64 %rd{0}, %rd{0}, %out; add.s64 "
       "%rd{0}, %rd{0}, %rd{0};";

@@ -38,7 +38,7 @@ constexpr uint32_t kNear = 60;
 /// tried. Loads from global memory are taken as they come there.
 constexpr uint32_t kNearShared = 48, kNearShuffle = 28;
 
-/// Predicates of a thread (P0 to P6; the seventh is always true).
+/// Predicates of a thread: P0 to P6 (PT is always true).
 constexpr int kPredicates = 7;
 
 /// A sum of two words.

@@ -11,21 +11,12 @@
 #include <random>
 
 #include "isa/tests/family_kernels.h"
+#include "isa/tests/texture_test_util.h"
 
 namespace gpusim::isa {
 namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
-
-class TextureMemory : public TestMemory {
- public:
-  std::vector<Texture> textures;
-  [[nodiscard]] const Texture* texture(uint64_t handle) const override {
-    for (size_t i = 0; i < textures.size(); ++i)
-      if (handle == texture_handle(i)) return &textures[i];
-    return nullptr;
-  }
-};
 
 /// Runs `body` with %h the handle of `texture`, %out and %r1 the lane; the texture's bytes are `bytes`.
 struct SurfaceRun {

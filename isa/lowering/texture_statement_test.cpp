@@ -12,17 +12,6 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
 
-/// Memory with textures whose handles are numbered.
-class TextureMemory : public TestMemory {
- public:
-  std::vector<Texture> textures;
-  [[nodiscard]] const Texture* texture(uint64_t handle) const override {
-    for (size_t i = 0; i < textures.size(); ++i)
-      if (handle == texture_handle(i)) return &textures[i];
-    return nullptr;
-  }
-};
-
 Texture shaped(int dimensions, bool array = false) {
   Texture t = four(Type::kS32);
   t.dimensions = static_cast<uint8_t>(dimensions);

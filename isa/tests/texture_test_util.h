@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "isa/exec/texture.h"
+#include "isa/tests/warp_runner.h"
 
 namespace gpusim::isa::test {
 
@@ -23,5 +25,16 @@ inline Texture four(Type format = Type::kF32) {
   t.pitch = 16;
   return t;
 }
+
+/// Memory with textures whose handles are numbered.
+class TextureMemory : public TestMemory {
+ public:
+  std::vector<Texture> textures;
+  [[nodiscard]] const Texture* texture(uint64_t handle) const override {
+    for (size_t i = 0; i < textures.size(); ++i)
+      if (handle == texture_handle(i)) return &textures[i];
+    return nullptr;
+  }
+};
 
 }  // namespace gpusim::isa::test
