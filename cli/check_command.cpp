@@ -111,7 +111,7 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
       options.max_registers = 255;
       options.threads_per_sm = isa::threads_per_sm(module.target_sm);
     }
-    options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+    options.address_of = isa::stand_in_addresses();
     // What verify warned about as unsupported, lowering refuses: keep one message a statement.
     std::erase_if(messages, [](const isa::Diagnostic& d) {
       return d.message.find("not supported yet") != std::string::npos;

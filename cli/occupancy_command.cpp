@@ -116,7 +116,7 @@ int show_occupancy(const OccupancyArguments& a) {
   isa::LoweringOptions options;
   options.level = isa::lowering_level(MainJobArguments{}.lowering);
   isa::set_machine(options, machine);
-  options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+  options.address_of = isa::stand_in_addresses();
   const std::vector<core::LaunchSpec> launches = launches_of(a);
   bool any = false;
   for (const isa::Function* entry : parsed.module.entries()) {

@@ -78,7 +78,7 @@ std::vector<core::ParameterSlot> slots_of(const isa::Module& module, const isa::
                                           const std::string& path, uint32_t& param_bytes) {
   isa::LoweringOptions options;
   options.machine_capability = module.target_sm;
-  options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+  options.address_of = isa::stand_in_addresses();
   auto lowered = isa::lower_kernel(module, entry, options);
   if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     throw core::InputError(isa::format_diagnostic(path, errors->front()));

@@ -29,6 +29,7 @@ void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
 FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
   operations_ = clock_skipped_ = clock_read_ = clock_polls_ = last_access_ = 0;
+  bind_constant_memory(run, memory_);
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
   unbegun_turns_ = 0;

@@ -6,6 +6,7 @@
 
 #include "isa/exec/stack.h"
 #include "isa/exec/texture.h"
+#include "isa/lowering/launch_constants.h"
 #include "simcore/text/kernel_name.h"
 
 namespace gpusim::comp {
@@ -56,6 +57,10 @@ uint64_t KernelLaunch::block_in_order(uint64_t order) const {
   const uint64_t y = number / across % down * cluster.y + rank / cluster.x % cluster.y;
   const uint64_t z = number / (across * down) * cluster.z + rank / (uint64_t{cluster.x} * cluster.y);
   return x + grid.x * (y + grid.y * z);
+}
+
+void bind_constant_memory(KernelLaunch& run, const isa::GlobalMemory& memory) {
+  if (!run.literals.empty()) isa::bind_constant_memory(*run.image, memory, run.literals);
 }
 
 bool KernelLaunch::shares_sms_with(const KernelLaunch& other) const {

@@ -109,6 +109,9 @@ struct KernelLaunch {
   }
 };
 
+/// What operations read of constant memory, as it is when the kernel begins.
+void bind_constant_memory(KernelLaunch& run, const isa::GlobalMemory& memory);
+
 /// Fills tid, ntid, ctaid, nctaid and the existing lanes of a warp's context.
 void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_in_block,
                         isa::WarpContext& ctx);

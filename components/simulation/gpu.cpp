@@ -13,6 +13,7 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
          uint32_t sms, std::function<void(ProgramError)> on_error, bool run_ahead, Checker* checker,
          AttachMemory attach, const HostRanges* host_memory)
     : machine_(machine),
+      memory_(memory),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
       dram_("dram", engine, static_cast<uint64_t>(machine.clocks.dram_khz)) {
@@ -322,6 +323,7 @@ void Gpu::open_kernel(KernelLaunch& run) {
   run.pc.resize(run.image->ops.size());
   run.sm.resize(num_sms_);
   run.residence.resize(num_sms_);
+  bind_constant_memory(run, memory_);
   for (const auto& sm : sms_) sm->open_kernel(run);
 }
 

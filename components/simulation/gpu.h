@@ -113,6 +113,7 @@ class Gpu {
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;
+  const isa::GlobalMemory& memory_;
   core::ClockDomain core_, interconnect_, dram_;
   TimingTables timing_;
   EventSink events_;

@@ -215,9 +215,9 @@ void TimedRun::begin_counting() {
 
 void TimedRun::begin_kernel(KernelLaunch& run) {
   if (options_.caches == CacheState::kFlushed) gpu_.empty_caches();
+  if (!warms_up(run)) begin_counting();  // restores what memory held, which the kernel's constants come from
   gpu_.open_kernel(run);
   if (warms_up(run)) return;
-  begin_counting();
   guarded([&] {
     records_.begin_kernel(plan_.launches.of(run));
     // SMs that have other kernels may have run ahead to the time at which the observer was due.

@@ -31,8 +31,8 @@ class Code {
     for (const size_t at : starts) starts_[at] = true;
     for (const MicroOp& op : image.ops)
       if (op.op_class == isa::OpClass::kLoadParam && op.kind == isa::OpKind::kLoad && op.num_dst == 1 &&
-          op.memory.space == isa::Space::kParam && !op.memory.has_base && op.memory.element_bytes == 4)
-        loaded_[row(op.dst[0])] = static_cast<uint32_t>(op.memory.offset);
+          !op.memory.has_base && op.memory.element_bytes == 4)
+        loaded_[row(op.dst[0])] = static_cast<uint64_t>(op.memory.offset);
   }
 
   /// Registers that operation `pc` has to fetch.
@@ -83,27 +83,28 @@ class Code {
     for (size_t i = loaded ? 0 : 1; i < constants.count; ++i) reads.add(constants.id[i]);
   }
 
-  static constexpr uint32_t kNone = ~0u;
-  /// Offset of the parameter that a source holds.
-  [[nodiscard]] uint32_t parameter(const isa::RowRef& ref) const {
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  /// Where in the constant bank the parameter or the constant lies that a source holds. Device addresses are
+  /// beyond all offsets of parameters.
+  [[nodiscard]] uint64_t parameter(const isa::RowRef& ref) const {
     if (ref.bank == isa::Bank::kRegister) {
       const auto at = loaded_.find(row(ref));
       return at == loaded_.end() ? kNone : at->second;
     }
     for (const isa::LaunchConstant& c : image_.launch_constants)
-      if (c.row == ref.offset && c.source == isa::LaunchConstant::Source::kParameter && !c.wide)
+      if (c.row == ref.offset && c.source != isa::LaunchConstant::Source::kSpecial && !c.wide)
         return c.from;
     return kNone;
   }
-  static bool loaded_together(uint32_t a, uint32_t b) {
-    constexpr uint32_t kBytes = 8;
+  static bool loaded_together(uint64_t a, uint64_t b) {
+    constexpr uint64_t kBytes = 8;
     return a != kNone && b != kNone && a != b && a / kBytes == b / kBytes;
   }
 
   const isa::KernelImage& image_;
   const std::vector<ControlCode>& codes_;
   std::vector<bool> starts_;
-  std::map<uint32_t, uint32_t> loaded_;  ///< rows that hold parameters, and where those lie
+  std::map<uint32_t, uint64_t> loaded_;  ///< rows that hold parameters or constants, and where those lie
 };
 
 /// How often each operation runs, by the loops around it: eight times for each of up to four.

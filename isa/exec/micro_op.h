@@ -311,11 +311,11 @@ struct AddressedVariable {
 
 /// A row of literals that gets its value at the launch (isa/lowering/launch_constants.h).
 struct LaunchConstant {
-  enum class Source : uint8_t { kParameter, kSpecial };
+  enum class Source : uint8_t { kParameter, kSpecial, kConstantMemory };
   Source source = Source::kParameter;
   bool wide = false;  ///< 64-bit lanes
-  uint32_t from =
-      0;             ///< offset in the parameter block, or a SpecialRegister: a component of %ntid or %nctaid
+  /// Offset in the parameter block, a SpecialRegister (a component of %ntid or %nctaid), or a device address.
+  uint64_t from = 0;
   uint32_t row = 0;  ///< byte offset in KernelImage::literals
 };
 

@@ -1,9 +1,12 @@
-// Kernel parameters and the sizes of block and grid as operands: what is the same for all threads of a launch
-// stands in a constant bank (compute capability 2.0 and up), and an arithmetic instruction reads one source
-// from there at no cost. Such a source becomes a literal whose value is filled in at the launch
-// (isa/lowering/launch_constants.h). A load of the value stays for those who need it in a register:
-// addresses, stored values, and operations with another constant.
+// Kernel parameters, the sizes of block and grid, and constant memory at addresses that are known as
+// operands: what is the same for all threads of a launch stands in a constant bank (compute capability 2.0
+// and up), and an arithmetic instruction reads one source from there at no cost. Such a source becomes a
+// literal whose value is filled in at the launch (isa/lowering/launch_constants.h). A load of the value stays
+// for those who need it in a register: addresses, stored values, and operations with another constant.
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
@@ -21,10 +24,15 @@ class Constants {
     const bool wide = program_.vars[op.dst[0]] == VarClass::kRow64;
     if (op.kind == OpKind::kLoad) {
       const MemoryOperand& m = op.memory;
-      if (m.space != Space::kParam || m.has_base || m.is_volatile || m.elements != 1 ||
-          m.element_bytes != (wide ? 8 : 4))
-        return kNone;
-      return number({LaunchConstant::Source::kParameter, wide, static_cast<uint32_t>(m.offset)});
+      if (!reads_constant_bank(op) || m.elements != 1 || m.element_bytes != (wide ? 8 : 4)) return kNone;
+      const auto from = static_cast<uint64_t>(m.offset);
+      if (m.space == Space::kParam) return number({LaunchConstant::Source::kParameter, wide, from});
+      // Elsewhere the load has to say that there is no such memory.
+      const auto behind = program_.constants.upper_bound(from);
+      if (behind == program_.constants.begin() || from % m.element_bytes != 0) return kNone;
+      const auto& [address, bytes] = *std::prev(behind);
+      if (from + m.element_bytes > address + bytes) return kNone;
+      return number({LaunchConstant::Source::kConstantMemory, wide, from});
     }
     const bool special = op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
                          op.num_src == 0 && (op.key & kVarFull) != 0;
@@ -37,17 +45,48 @@ class Constants {
 
  private:
   uint32_t number(const LaunchConstant& wanted) {
-    std::vector<LaunchConstant>& list = program_.launch_constants;
-    const auto same = std::find_if(list.begin(), list.end(), [&](const LaunchConstant& c) {
-      return c.source == wanted.source && c.wide == wanted.wide && c.from == wanted.from;
-    });
-    if (same != list.end()) return static_cast<uint32_t>(same - list.begin());
-    list.push_back(wanted);
-    return static_cast<uint32_t>(list.size() - 1);
+    const auto [at, added] = numbers_.try_emplace({wanted.source, wanted.wide, wanted.from},
+                                                  static_cast<uint32_t>(program_.launch_constants.size()));
+    if (added) program_.launch_constants.push_back(wanted);
+    return at->second;
   }
 
   Program& program_;
+  std::map<std::tuple<LaunchConstant::Source, bool, uint64_t>, uint32_t> numbers_;
 };
+
+bool is_constant_vector(const Program& program, const Op& op) {
+  if (!reads_constant_bank(op) || op.memory.elements == 1 || op.num_dst != op.memory.elements) return false;
+  const size_t bytes = size_t{op.memory.element_bytes} * op.memory.elements;
+  return op.memory.offset % static_cast<int64_t>(bytes) == 0 &&
+         std::all_of(op.dst.begin(), op.dst.begin() + op.num_dst, [&](Var v) {
+           return v != kNoVar && op.memory.element_bytes == (program.vars[v] == VarClass::kRow64 ? 8 : 4);
+         });
+}
+
+/// A load of several elements becomes one of each, for each can be an operand.
+void split_vectors(Program& program) {
+  for (Block& block : program.blocks) {
+    std::vector<Op> ops;
+    ops.reserve(block.ops.size());
+    for (const Op& op : block.ops) {
+      if (!is_constant_vector(program, op)) {
+        ops.push_back(op);
+        continue;
+      }
+      for (uint8_t e = 0; e < op.num_dst; ++e) {
+        Op& part = ops.emplace_back(op);
+        part.memory.elements = 1;
+        part.memory.align_mask = 0;
+        part.memory.offset += int64_t{e} * op.memory.element_bytes;
+        part.dst = {op.dst[e], kNoVar, kNoVar, kNoVar};
+        part.num_dst = 1;
+        if (e != 0) part.ptx_count = 0;
+      }
+    }
+    block.ops.swap(ops);
+  }
+}
 
 bool takes_constant(const Op& op) {
   return op.kind == OpKind::kAlu && op.folded == kNone && op.op_class != OpClass::kWarp && !op.whole_warp;
@@ -61,7 +100,14 @@ bool is_address_product(const Op& op) {
 
 }  // namespace
 
+bool reads_constant_bank(const Op& op) {
+  const MemoryOperand& m = op.memory;
+  return op.kind == OpKind::kLoad && (m.space == Space::kParam || m.space == Space::kConst) && !m.has_base &&
+         !m.is_volatile;
+}
+
 void bind_operands(Program& program, const Flow& flow) {
+  split_vectors(program);
   const SsaValues ssa(program, flow);
   Constants constants(program);
   std::vector<uint32_t> constant(program.vars.size(), kNone), readers(program.vars.size(), 0);

@@ -5,6 +5,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -132,6 +133,8 @@ struct Program {
   std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
   std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
   std::vector<LaunchConstant> launch_constants;
+  std::map<uint64_t, uint64_t> constants;     ///< variables in constant memory that the code names:
+                                              ///< addresses and bytes
   std::vector<std::vector<uint32_t>> tables;  ///< blocks of a brx.idx
   std::vector<std::pair<Var, Var>> splits;    ///< part and whole, from split_local_ranges()
   /// 32-bit variable with the local address of this activation's frame: base of all local accesses of a
@@ -256,6 +259,9 @@ void drop_nops(Block& block);
 /// True if `op` alone gives the same value wherever it runs, without any register: a kernel parameter, a
 /// special register that is equal in a block of threads, a constant. sink.cpp
 [[nodiscard]] bool recomputable(const Op& op);
+/// A load of a kernel parameter, or of constant memory at an address that is known: an operand of an
+/// instruction, or what takes little more than a move.
+[[nodiscard]] bool reads_constant_bank(const Op& op);
 
 /// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
 /// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "isa/exec/device_services.h"
@@ -340,6 +341,16 @@ LoweringLevel lowering_level(std::string_view name) {
   const auto found = std::find(kLoweringLevels.begin(), kLoweringLevels.end(), name);
   if (found == kLoweringLevels.end()) return LoweringLevel::kClean;
   return static_cast<LoweringLevel>(found - kLoweringLevels.begin());
+}
+
+std::function<uint64_t(const Variable&)> stand_in_addresses() {
+  constexpr uint64_t kAlign = 256;
+  return [places = std::map<const Variable*, uint64_t>(),
+          next = kDeviceMemoryBase](const Variable& variable) mutable {
+    const auto [at, added] = places.try_emplace(&variable, next);
+    if (added) next += (variable.bytes / kAlign + 1) * kAlign;
+    return at->second;
+  };
 }
 
 std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,

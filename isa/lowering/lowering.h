@@ -87,6 +87,9 @@ void set_machine(LoweringOptions& options, const Machine& machine) {
   return 2048;
 }
 
+/// Addresses for LoweringOptions::address_of where no variable has one, because nothing will run: each its own.
+[[nodiscard]] std::function<uint64_t(const Variable&)> stand_in_addresses();
+
 /// Lowers one entry. On failure returns the messages (not supported opcode, ...), never throws.
 [[nodiscard]] std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
                                                                   const LoweringOptions& options);

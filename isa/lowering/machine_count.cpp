@@ -363,7 +363,7 @@ class Counter {
       case OpKind::kAlu:
         return arithmetic(op) + literals(op);
       case OpKind::kLoad:
-        if (op.memory.space == Space::kParam) return parameter(op);
+        if (reads_constant_bank(op) || op.memory.space == Space::kParam) return parameter(op);
         return 1;
       case OpKind::kStore:
         return 1 + stored_literals(op);
@@ -566,8 +566,9 @@ class Counter {
   uint32_t parameter(const Op& op) {
     const uint32_t bytes = op.memory.element_bytes * op.memory.elements;
     if (!loads_constants() || op.memory.has_base) return bytes > 4 ? 2 : 1;
-    const LaunchConstant c{LaunchConstant::Source::kParameter, bytes > 4,
-                           static_cast<uint32_t>(op.memory.offset)};
+    const LaunchConstant c{op.memory.space == Space::kParam ? LaunchConstant::Source::kParameter
+                                                            : LaunchConstant::Source::kConstantMemory,
+                           bytes > 4, static_cast<uint64_t>(op.memory.offset)};
     return is_new(c) ? 1 : 0;
   }
 
@@ -641,7 +642,7 @@ class Counter {
   std::vector<uint32_t> above_;                                    // immediate dominators of blocks
   uint32_t block_at_ = 0;                                          // that is counted
   /// The blocks that load a constant of the launch: by what it is.
-  std::map<std::tuple<int, bool, uint32_t>, std::vector<uint32_t>> loaded_;
+  std::map<std::tuple<int, bool, uint64_t>, std::vector<uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {

@@ -210,7 +210,7 @@ class BlockScheduler {
   [[nodiscard]] uint32_t horizon(const Op& op, const Op* access) const {
     if (program_.machine_capability < 70) return 0;
     if (access == nullptr) return op.op_class == OpClass::kWarp && !op.whole_warp ? kNearShuffle : 0;
-    const bool near = access->memory.space == Space::kShared || access->memory.space == Space::kConst;
+    const bool near = access->memory.space == Space::kShared || access->op_class == OpClass::kLoadConst;
     return access->kind == OpKind::kLoad && near ? kNearShared : 0;
   }
 

@@ -2,7 +2,6 @@
 // values stay. Counts are worked out by hand from the programs.
 #include <fmt/format.h>
 
-#include "isa/lowering/launch_constants.h"
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -147,36 +146,6 @@ TEST(Fuse, MasksAndTheirComparisonsBecomeTestsOfBits) {
       tests_of("and.b32 %r4, %r0, 4; setp.lt.u32 %p1, %r0, %r1; setp.eq.u32 %p4, %r4, 0; or.pred %p0, %p4, "
                "%p1; setp.gt.u32 %p2, %r1, 9;"),
       (Counts{3, 0, 0}));
-}
-
-TEST(LaunchConstants, ValuesOfTheLaunch) {
-  const std::string text = R"(.version 4.2
-.target sm_35
-.address_size 64
-.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 a, .param .f64 d)
-{ .reg .b64 %out, %off; .reg .b32 %r<6>; .reg .f64 %fd<3>;
-  mov.u32 %r0, %tid.x; mul.wide.u32 %off, %r0, 256; ld.param.u64 %out, [pout]; add.s64 %out, %out, %off;
-  ld.param.u32 %r1, [a]; mad.lo.u32 %r2, %r0, %r1, %r0;
-  mov.u32 %r3, %ntid.x; add.u32 %r2, %r2, %r3;
-  ld.param.f64 %fd0, [d]; cvt.rn.f64.u32 %fd1, %r0; add.f64 %fd2, %fd1, %fd0;
-  st.global.u32 [%out], %r2; st.global.u32 [%out+4], %r1; st.global.f64 [%out+8], %fd2; ret; })";
-  for (const int capability : {13, 20, 75}) {
-    const KernelImage image = scheduled(text, capability);
-    EXPECT_EQ(image.launch_constants.empty(), capability < 20);
-    TestMemory memory;
-    const uint64_t out = memory.add(64ul * 256);
-    const double d = 2.5;
-    uint64_t bits = 0;
-    std::memcpy(&bits, &d, sizeof d);
-    BlockRunner runner(image, memory, pack_params({0, out, 1000, bits}), 64);
-    ASSERT_TRUE(runner.run().finished);
-    for (uint32_t t : {0u, 1u, 63u}) {
-      const std::vector<uint32_t> words = memory.read<uint32_t>(out + t * 256ul, 2);
-      EXPECT_EQ(words[0], t * 1000 + t + 64);
-      EXPECT_EQ(words[1], 1000u);
-      EXPECT_EQ(memory.read<double>(out + t * 256ul + 8, 1)[0], t + 2.5);
-    }
-  }
 }
 
 /// Sums of 3 k + 1 over the iterations of a loop whose counter starts at %r1 and ends at %r2.

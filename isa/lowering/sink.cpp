@@ -1,5 +1,5 @@
-// Moves the computation of cheap values to where they are needed: kernel parameters, special registers that
-// are equal in a block of threads, constants, and arithmetic on these alone. Compilers write them at the
+// Moves the computation of cheap values to where they are needed: kernel parameters, constant memory at known
+// addresses, special registers that are equal in a block of threads, constants, and arithmetic on these alone. Compilers write them at the
 // kernel's start; kept there they would occupy a register up to their use, often over a whole loop. A value
 // moves before its first reader if all its readers are in one block that is no deeper in loops; it is still
 // computed once and its PTX count stays in its old block. Done only if the kernel needs fewer registers then.
@@ -18,10 +18,6 @@ struct Place {
   uint32_t op = kNone;
 };
 
-bool is_parameter(const Op& op) {
-  return op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base &&
-         !op.memory.is_volatile;
-}
 /// A read of %ctaid, %ntid and the like: the same in all threads of a block.
 bool is_uniform_special(const Op& op) {
   const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
@@ -136,7 +132,7 @@ class Sinker {
 bool recomputable(const Op& op) {
   if (op.guard != kNoVar || op.num_dst != 1 || op.pred_dst[0] != kNoVar || op.pred_dst[1] != kNoVar)
     return false;
-  if (is_parameter(op) || is_uniform_special(op)) return true;
+  if (reads_constant_bank(op) || is_uniform_special(op)) return true;
   bool constant = op.is_pure() && op.num_src > 0 && op.op_class != OpClass::kWarp;
   for_each_use(op, [&](Var) { constant = false; });
   return constant;

@@ -78,6 +78,7 @@ class BlockRunner {
         params_(std::move(params)),
         literals_(bind_literals(image, params_, {threads, 1, 1}, {1, 1, 1})),
         shared_(image.dynamic_shared_offset + dynamic_shared + 64) {
+    bind_constant_memory(image, memory, literals_);
     const uint32_t warps = (threads + 31) / 32;
     for (uint32_t w = 0; w < warps; ++w) {
       auto warp = std::make_unique<Warp>();
