@@ -1,7 +1,7 @@
 // Atomic updates of one address by all lanes of a warp, done by one lane, as ptxas 13 does it for sm_75,
 // sm_80 and sm_90 (found by experiment): where the address is the same in all lanes, integer additions of 32
 // bits, of 64 bits if the value is the same too, and min, max, and, or and xor of 32 bits whose result nobody
-// reads.
+// reads. It leaves alone what one lane does anyway, as far as it sees that (single_lane.h).
 //
 // What one lane needs comes before, and what the others need of its result after: a vote, who is first, how
 // many there are; and where the values differ, their sum by redux (8.0 and up) or by five shuffles, the
@@ -13,6 +13,7 @@
 #include <initializer_list>
 
 #include "isa/lowering/lir.h"
+#include "isa/lowering/single_lane.h"
 #include "isa/lowering/uniformity.h"
 
 namespace gpusim::isa::lir {
@@ -34,10 +35,12 @@ class Aggregator {
         word_(find_form(form_key(Opcode::kXor, Type::kB32), level)),
         wide_(find_form(form_key(Opcode::kXor, Type::kB64), level)),
         product_(find_form(form_key(Opcode::kMul, Type::kU32, Type::kNone, kVarWide), level)),
-        divergent_(divergent_variables(program, flow)) {}
+        divergent_(divergent_variables(program, flow)),
+        single_(program, flow, divergent_) {}
 
   void run() {
-    for (Block& block : program_.blocks) {
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      Block& block = program_.blocks[b];
       const bool any = std::any_of(block.ops.begin(), block.ops.end(),
                                    [](const Op& op) { return op.kind == OpKind::kAtomic; });
       if (!any) continue;
@@ -46,7 +49,7 @@ class Aggregator {
       out_ = &block.ops;
       lanes_ = Lanes{};
       for (Op& op : ops) {
-        op.kind == OpKind::kAtomic ? atomic(op) : out_->push_back(op);
+        op.kind == OpKind::kAtomic && !single_.executes(b, op) ? atomic(op) : out_->push_back(op);
         bool gathers = op.kind == OpKind::kSync || op.kind == OpKind::kBarrier;  // others may join
         for_each_def(op, [&](Var v) { gathers = gathers || v == lanes_.guard; });
         if (gathers) lanes_ = Lanes{};
@@ -209,6 +212,7 @@ class Aggregator {
   bool redux_;
   const SemanticRow *word_, *wide_, *product_;
   std::vector<bool> divergent_;
+  const SingleLane single_;
   std::vector<Op>* out_ = nullptr;
   const Op* place_ = nullptr;  // the access
   std::vector<Var> awaited_;

@@ -1,5 +1,7 @@
 // Atomic operations that one lane does for its warp: which ones, as ptxas 13 decides, that values stay the
 // same, and what the memory system sees. The counts of operations are those of ptxas's code.
+#include <fmt/format.h>
+
 #include <functional>
 
 #include "isa/tests/lowering_test_util.h"
@@ -42,6 +44,36 @@ size_t added(const std::string& body, int capability = 75) {
   const KernelImage image = lower_ok(updating(body), level(LoweringLevel::kSchedule, 0, capability));
   const uint32_t statement = atomic_of(image).ptx_index;
   return static_cast<size_t>(std::ranges::count(image.ops, statement, &MicroOp::ptx_index)) - 1;
+}
+
+TEST(AggregateAtomics, NotWhatOneLaneDoesAnyway) {
+  // By ptxas 13 for sm_75 and sm_80.
+  const std::string red = "red.global.add.u32 [%p], %n;";
+  const auto behind = [&red](std::string_view test) {
+    return fmt::format("{}; @%pr bra END; bar.sync 0; {} END:", test, red);
+  };
+  using enum MemoryOperand::Aggregation;
+  const std::string global = "mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, %n, %tid0; ";
+  for (const int capability : {75, 80}) {
+    SCOPED_TRACE(capability);
+    EXPECT_EQ(how(behind("setp.ne.u32 %pr, %tid0, 0"), capability), kNone);
+    EXPECT_EQ(how(behind("setp.ne.s32 %pr, %tid0, 5"), capability), kNone);
+    EXPECT_EQ(how(behind(global + "setp.ne.u32 %pr, %r3, %n"), capability), kNone);
+    EXPECT_EQ(how("setp.eq.u32 %pr, %tid0, 0; @%pr " + red, capability), kNone);
+    EXPECT_EQ(how("setp.ne.u32 %pr, %tid0, 0; @!%pr " + red, capability), kNone);
+    // Several lanes, or what ptxas does not see to be one.
+    EXPECT_EQ(how(behind("setp.eq.u32 %pr, %tid0, 0"), capability), kAlways);
+    EXPECT_EQ(how("setp.ne.u32 %pr, %tid0, 0; @%pr " + red, capability), kAlways);
+    EXPECT_EQ(how(behind("setp.gt.u32 %pr, %tid0, 1"), capability), kAlways);
+    EXPECT_EQ(how(behind("and.b32 %r2, %tid0, 31; setp.ne.u32 %pr, %r2, 0"), capability), kAlways);
+    EXPECT_EQ(how(behind("setp.ne.u32 %pr, %r0, 0"), capability), kAlways);
+    EXPECT_EQ(how(behind("setp.ne.u32 %pr, %n, 32"), capability), kAlways);
+  }
+  // In each iteration another lane, and behind the loop all that left it.
+  EXPECT_EQ(how("mov.u32 %r2, 0; LOOP: setp.eq.u32 %pr, %tid0, %r2; add.u32 %r2, %r2, 1; @%pr bra OUT; "
+                "bar.sync 0; bra.uni LOOP; OUT: " +
+                red),
+            kAlways);
 }
 
 TEST(AggregateAtomics, WhatPtxasAggregates) {

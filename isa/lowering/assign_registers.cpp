@@ -4,14 +4,21 @@
 // - A kernel has the highest register that it names, and two more. R1 is the stack pointer of each.
 // - 64 bits stand at even registers, and what one access loads or stores at once stands side by side, from a
 //   multiple of four on if it is more than 64 bits.
-// - 32 bits that are stored to global memory, or go to an atomic there, stand at odd registers.
+// - 32 or 8 bits that are stored to global memory, or go to an atomic there, stand at odd registers if the
+//   address is in a pair of them.
 // - A result may stand where a source was that dies there, whatever their widths.
 // - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
-//   enough, what follows is given others.
+//   enough, what follows is given others, but for what the load itself brings.
+// - Constants that an instruction cannot take, for it takes one, and constants that are stored have registers
+//   from their first use to the last one that is near; in small kernels those of a loop, all the way through
+//   it. Factors of products stand at odd registers.
 // - What is the same for all threads of a launch is read from the constant bank where it is needed, and kept
 //   in a register only around a loop.
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
@@ -21,9 +28,6 @@ namespace {
 
 /// The registers that no instruction names but the machine takes; what a kernel has that does nothing.
 constexpr uint32_t kUnnamed = 2, kIdle = 4;
-/// With more than so many values, so many registers are named before one is given again (least mean error
-/// over the kernels of regress/compiler and 459 of HeCBench).
-constexpr uint32_t kFewValues = 6, kNamedOfFew = 8, kManyValues = 14, kNamedOfMany = 10;
 /// See made_even().
 constexpr uint32_t kEvenUpTo = 24;
 /// Constants go through registers on 9.0 (LDC): one more, but in small kernels there is one that is free.
@@ -35,9 +39,10 @@ constexpr uint32_t kCalleeHas = 26;
 constexpr uint32_t kReadWithin = 16;
 /// Registers up to which nobody has to save: all threads of an SM fit with them from 8.0 on.
 constexpr uint32_t kPlenty = 32;
-/// The order here keeps about one value more than that of ptxas, so of registers that only rest one is given
-/// again (least mean error over the kernels that were studied).
-constexpr uint32_t kOverlap = 1;
+/// Operations between two uses of a constant for which it stays in its register; constants of a block, and
+/// registers of a kernel, up to which those in loops stay there from one iteration to the next (least mean
+/// error over the kernels that were studied).
+constexpr uint32_t kStays = 16, kFewConstants = 4, kSmallKernel = 16;
 constexpr uint32_t kStackRegister = 1;
 
 /// Half-steps, both inclusive.
@@ -91,13 +96,16 @@ bool reads_late(const Op& op) { return op.is_memory() && op.memory.space != Spac
 
 class Assignment {
  public:
-  Assignment(const Program& program, const Flow& flow)
+  /// `hoists`: constants that the operations of a loop need are made before it.
+  Assignment(const Program& program, const Flow& flow, bool hoists)
       : program_(program),
+        hoists_(hoists),
         live_(compute_liveness(program, flow)),
         weights_(block_weights(program)),
         wanted_(program.vars.size()),
         resting_(program.vars.size()),
-        stored_(program.vars.size(), false) {
+        stored_(program.vars.size(), false),
+        address_(program.vars.size(), kNoVar) {
     find_constants();
     for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
     join();
@@ -123,24 +131,26 @@ class Assignment {
   /// Registers that are named if each value has the lowest that are free; the widest choose first. `rests`:
   /// and none is given again before the accesses that read it have done so.
   [[nodiscard]] uint32_t named(bool rests) const {
-    RegisterFile file(half_steps());
-    file.take(kStackRegister, {{0, half_steps() - 1}});
+    RegisterFile file(half_steps()), wanted(half_steps());
+    std::vector<uint32_t> place(program_.vars.size(), kNone);
+    for (RegisterFile* f : {&file, &wanted}) f->take(kStackRegister, {{0, half_steps() - 1}});
     for (const Together& group : placed_) {
       const uint32_t step = group.width > 2 ? 4 : group.odd ? 2 : group.width;
       uint32_t first = group.odd ? 1 : 0;
-      while (!fits(file, group, first, rests)) first += step;
-      each(group, rests, [&](uint32_t at, const std::vector<Span>& spans) { file.take(first + at, spans); });
+      const Var address = rests && group.members.size() == 1 ? address_[group.members.front().first] : kNoVar;
+      const auto is_of_address = [&](uint32_t at) {
+        return address != kNoVar && place[address] != kNone && at >= place[address] &&
+               at < place[address] + thread_registers(program_, address) && fits(wanted, group, at, false);
+      };
+      while (!fits(file, group, first, rests) && !is_of_address(first)) first += step;
+      const auto take = [&](RegisterFile& f, bool resting) {
+        each(group, resting, [&](uint32_t at, const std::vector<Span>& spans) { f.take(first + at, spans); });
+      };
+      take(file, rests);
+      if (rests) take(wanted, false);
+      for (const auto& [v, at] : group.members) place[v] = first + at;
     }
     return file.count();
-  }
-
-  /// Registers if each value had its own.
-  [[nodiscard]] uint32_t values() const {
-    uint32_t sum = 0;
-    for (Var v = 0; v < wanted_.size(); ++v) {
-      if (defined_[v] > 0) sum += thread_registers(program_, v);
-    }
-    return sum;
   }
 
  private:
@@ -153,6 +163,7 @@ class Assignment {
   /// Those that the constant bank has, and that no loop reads.
   void find_constants() {
     defined_.assign(program_.vars.size(), 0);
+    readers_.assign(program_.vars.size(), 0);
     constant_.assign(program_.vars.size(), false);
     in_loop_.assign(program_.vars.size(), false);
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
@@ -160,7 +171,10 @@ class Assignment {
         for_each_def(op, [&](Var v) { ++defined_[v]; });
         if (op.num_dst == 1 && op.guard == kNoVar && op.dst[0] != kNoVar && recomputable(op))
           constant_[op.dst[0]] = true;
-        for_each_use(op, [&](Var v) { in_loop_[v] = in_loop_[v] || in_loop(b); });
+        for_each_use(op, [&](Var v) {
+          ++readers_[v];
+          in_loop_[v] = in_loop_[v] || in_loop(b);
+        });
       }
     }
     for (Var v = 0; v < constant_.size(); ++v) constant_[v] = constant_[v] && defined_[v] == 1;
@@ -197,9 +211,20 @@ class Assignment {
     }
   }
 
-  void note_stored(const Op& op) {
+  [[nodiscard]] bool is_uniform(const Value& v) const {
+    return !v.is_literal() && v.var < program_.uniform.size() && program_.uniform[v.var];
+  }
+  /// A store or an atomic whose data are in other registers than its address: even ones and odd ones.
+  [[nodiscard]] bool wants_odd(const Op& op) const {
     const bool global = op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
-    if ((op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) || !global) return;
+    return (op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) && global && op.memory.has_base &&
+           op.memory.element_bytes != 2 && !is_uniform(op.src[0]);
+  }
+  void note_access(const Op& op) {
+    if (op.kind == OpKind::kLoad && op.num_dst == 1 && op.memory.has_base && op.dst[0] != kNoVar &&
+        !op.src[0].is_literal() && readers_[op.src[0].var] == 1)
+      address_[op.dst[0]] = op.src[0].var;
+    if (!wants_odd(op)) return;
     for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
       if (!op.src[k].is_literal()) stored_[op.src[k].var] = true;
     }
@@ -234,19 +259,67 @@ class Assignment {
 
   [[nodiscard]] bool is_odd(Var v) const { return stored_[v] && thread_registers(program_, v) == 1; }
 
+  /// What tells one constant from another; where it is wanted, and whether at an odd register.
+  using Constant = std::tuple<uint64_t, uint32_t, ObjectId>;
+  struct ConstantPlace {
+    Span span;
+    bool odd = false;
+  };
+  using Constants = std::map<Constant, ConstantPlace>;
+
+  void place_constant(const ConstantPlace& place) {
+    placed_.push_back({1, place.span.begin, place.odd, {}, {place.span}});
+  }
+  void note_constant(Constants& constants, const Value& value, uint32_t at, bool odd) {
+    const Constant constant{value.bits, value.launch_constant, value.object};
+    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{at, at}, odd});
+    ConstantPlace& place = known->second;
+    if (!added && at - place.span.end > 2 * kStays) {
+      place_constant(place);
+      place = {{at, at}, odd};
+    }
+    place.span.end = at;
+    place.odd = place.odd || odd;
+  }
+  void note_constants(const Op& op, uint32_t at, Constants& constants) {
+    const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
+    const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
+    for (int k = 0; k < op.num_src; ++k)
+      if (holds_constant(op, k) && !of_warp) note_constant(constants, op.src[k], at, product);
+    if (op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) return;
+    for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
+      const Value& v = op.src[k];
+      if (v.is_literal() && (v.bits != 0 || v.launch_constant != kNone))
+        note_constant(constants, v, at, wants_odd(op) && op.memory.element_bytes < 8);
+    }
+  }
+  /// The blocks of the outermost loop around `block`.
+  [[nodiscard]] std::pair<uint32_t, uint32_t> loop_around(uint32_t block) const {
+    uint32_t first = block, last = block;
+    while (first > 0 && in_loop(first - 1)) --first;
+    while (last + 1 < program_.blocks.size() && in_loop(last + 1)) ++last;
+    return {first, last};
+  }
+  [[nodiscard]] uint32_t first_step(uint32_t block) const { return 2 * live_.first_op[block]; }
+  [[nodiscard]] uint32_t end_step(uint32_t block) const {
+    return first_step(block) + 2 * static_cast<uint32_t>(program_.blocks[block].ops.size());
+  }
+
   /// What an access loads or stores at once becomes one group, everything else its own.
   void join() {
     std::vector<bool> placed(program_.vars.size(), false);
     const auto usable = [&](Var v) { return !placed[v] && !wanted_[v].empty(); };
+    std::map<std::pair<uint32_t, Constant>, ConstantPlace> of_loops;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       const std::vector<Op>& ops = program_.blocks[b].ops;
+      Constants constants;
       for (uint32_t i = 0; i < ops.size(); ++i) {
         const Op& op = ops[i];
-        if (const uint32_t more = scratch_registers(op); more > 0) {
-          const uint32_t at = 2 * (live_.first_op[b] + i);
+        const uint32_t at = first_step(b) + 2 * i;
+        if (const uint32_t more = own_registers(op); more > 0)
           placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}});
-        }
-        note_stored(op);
+        note_constants(op, at, constants);
+        note_access(op);
         const bool load = op.kind == OpKind::kLoad;
         if ((!load && op.kind != OpKind::kStore) || op.memory.elements < 2) continue;
         std::vector<Var> parts;
@@ -271,7 +344,19 @@ class Assignment {
         for (const Var v : parts) placed[v] = true;
         placed_.push_back(std::move(group));
       }
+      const bool hoisted = hoists_ && in_loop(b) && constants.size() <= kFewConstants;
+      for (const auto& [constant, place] : constants) {
+        if (!hoisted) {
+          place_constant(place);
+          continue;
+        }
+        const auto [first, last] = loop_around(b);
+        ConstantPlace& whole = of_loops[{first, constant}];
+        whole.span = {first_step(first), end_step(last)};
+        whole.odd = whole.odd || place.odd;
+      }
     }
+    for (const auto& [constant, place] : of_loops) place_constant(place);
     for (Var v = 0; v < program_.vars.size(); ++v) {
       if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}});
     }
@@ -303,11 +388,13 @@ class Assignment {
   }
 
   const Program& program_;
+  bool hoists_;
   const Liveness live_;
   const std::vector<double> weights_;
   std::vector<std::vector<Span>> wanted_, resting_;  // of each variable
-  std::vector<uint32_t> defined_;                    // how often
+  std::vector<uint32_t> defined_, readers_;          // how often
   std::vector<bool> constant_, in_loop_, stored_;
+  std::vector<Var> address_;  // of what a load brings, if nothing else reads it
   std::vector<Together> placed_;
   uint32_t uses_of_ = kNone;
   std::vector<std::vector<Use>> uses_;
@@ -317,7 +404,11 @@ class Assignment {
 }  // namespace
 
 uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit) {
-  const Assignment assignment(program, flow);
+  const Assignment plain(program, flow, false);
+  std::optional<Assignment> hoisted;
+  if (plain.wanted() + kUnnamed <= kSmallKernel) hoisted.emplace(program, flow, true);
+  const bool hoists = hoisted && hoisted->named(false) + kUnnamed <= kSmallKernel;
+  const Assignment& assignment = hoists ? *hoisted : plain;
   const bool calls =
       program.is_function || std::ranges::any_of(program.blocks, [](const Block& block) {
         return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::kCall; });
@@ -327,14 +418,11 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
   uint32_t registers = assignment.named(false) + kUnnamed;
   // Where it must, ptxas finds an assignment without gaps.
   if (wanted + 1 <= limit) registers = std::min(registers, limit);
-  if (const uint32_t values = assignment.values(); values > kFewValues)
-    registers =
-        std::max(registers, (values > kManyValues ? kNamedOfMany : std::min(values, kNamedOfFew)) + kUnnamed);
   if (calls) registers = std::max(registers, kCalleeHas);
   if (registers >= kPlenty) return registers;
-  registers = made_even(std::max(registers, assignment.named(true) + kUnnamed - kOverlap), kEvenUpTo);
+  registers = std::max(registers, assignment.named(true) + kUnnamed);
   if (program.machine_capability >= 90 && registers >= kConstantsFrom) ++registers;
-  return std::min(registers, kPlenty);
+  return std::min(made_even(registers, kEvenUpTo), kPlenty);
 }
 
 }  // namespace gpusim::isa::lir

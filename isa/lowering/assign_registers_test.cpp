@@ -92,5 +92,51 @@ TEST(AssignRegisters, WhatAnAccessReadsIsNotGivenAgainBeforeItWasRead) {
   EXPECT_LE(copies(30), copies(12)) << "ptxas gives 20 to eight and to thirty: the first have been read";
 }
 
+/// A thread's word at [%a] becomes one at [%b]; ptxas' numbers are for exactly this.
+uint32_t copy_of(std::string_view between, std::string_view load, std::string_view store, int capability) {
+  const std::string text = fmt::format(
+      ".version 9.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n)\n{{\n.reg .b64 %a, %b, %d<4>; .reg "
+      ".b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p;\n"
+      "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; ld.param.u32 %r3, [n];\n"
+      "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.s32 %r4, %r0, %r1, %r2;\n"
+      "setp.ge.s32 %p, %r4, %r3; @%p bra END;\n"
+      "mul.wide.s32 %d2, %r4, 4; add.s64 %a, %d1, %d2; {1}; {0} add.s64 %b, %d0, %d2; {2};\nEND: ret;\n}}\n",
+      between, load, store);
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, capability);
+  options.max_registers = 255;
+  options.threads_per_sm = threads_per_sm(capability);
+  return lower_ok(text, options).registers;
+}
+
+TEST(AssignRegisters, SmallKernelsAreAsPtxasHasThem) {
+  // What the only load of an address brings may stand where the address was; what is made of it may not.
+  for (const int capability : {75, 80}) {
+    EXPECT_EQ(copy_of("", "ld.global.u32 %r5, [%a]", "st.global.u32 [%b], %r5", capability), 8u);
+    EXPECT_EQ(copy_of("cvt.rzi.s32.f32 %r5, %f0;", "ld.global.f32 %f0, [%a]", "st.global.u32 [%b], %r5",
+                      capability),
+              10u);
+  }
+}
+
+TEST(AssignRegisters, WordsAtAnAddressOfTheWarpStandAnywhere) {
+  // ptxas: 5 for 7.5, whose addresses are in uniform registers, and 14 for 8.0, where they are in pairs of a
+  // thread's and the words at odd registers.
+  const std::string text = R"(.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)
+{ .reg .b64 %d<3>; .reg .b32 %r<3>;
+  ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [c];
+  mov.u32 %r0, 0; st.global.u32 [%d0], %r0;
+  mov.u32 %r1, %ntid.x; st.global.u32 [%d1], %r1;
+  mov.u32 %r2, %nctaid.x; st.global.u32 [%d2], %r2; ret; })";
+  const auto registers = [&text](int capability) {
+    return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability)).registers;
+  };
+  EXPECT_LE(registers(75), 6u);
+  EXPECT_GE(registers(80), 8u);
+}
+
 }  // namespace
 }  // namespace gpusim::isa

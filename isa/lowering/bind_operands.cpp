@@ -88,6 +88,25 @@ void split_vectors(Program& program) {
   }
 }
 
+/// The first whose arithmetic reads no constant bank: what it would is loaded (LDC, ULDC).
+constexpr int kLoadsConstantsFrom = 90;
+
+/// Two constants that are one load of 64 bits: both are in a thread's registers then, by ptxas 13.
+bool reads_pair(const std::vector<LaunchConstant>& constants, const Op& op,
+                const std::vector<uint32_t>& constant) {
+  const auto of = [&](int i) -> const LaunchConstant* {
+    const bool is = !op.src[i].is_literal() && constant[op.src[i].var] != kNone;
+    return is ? &constants[constant[op.src[i].var]] : nullptr;
+  };
+  for (int i = 0; i < op.num_src; ++i) {
+    for (int k = 0; k < i; ++k) {
+      const LaunchConstant *a = of(i), *b = of(k);
+      if (a != nullptr && b != nullptr && a != b && loaded_together(*a, *b)) return true;
+    }
+  }
+  return false;
+}
+
 bool takes_constant(const Op& op) {
   return op.kind == OpKind::kAlu && op.folded == kNone && op.op_class != OpClass::kWarp && !op.whole_warp;
 }
@@ -104,6 +123,12 @@ bool reads_constant_bank(const Op& op) {
   const MemoryOperand& m = op.memory;
   return op.kind == OpKind::kLoad && (m.space == Space::kParam || m.space == Space::kConst) && !m.has_base &&
          !m.is_volatile;
+}
+
+bool loaded_together(const LaunchConstant& a, const LaunchConstant& b) {
+  constexpr uint64_t kBytes = 8;
+  return a.source == b.source && a.source != LaunchConstant::Source::kSpecial && !a.wide && !b.wide &&
+         a.from / kBytes == b.from / kBytes;
 }
 
 void bind_operands(Program& program, const Flow& flow) {
@@ -123,6 +148,8 @@ void bind_operands(Program& program, const Flow& flow) {
       for (int i = 0; i < op.num_src; ++i) {
         if (op.src[i].is_literal() && op.src[i].bits != 0 && !is_address_product(op)) free = false;
       }
+      if (free && program.machine_capability >= kLoadsConstantsFrom)
+        free = !reads_pair(program.launch_constants, op, constant);
       for (int i = 0; free && i < op.num_src; ++i) {
         Value& v = op.src[i];
         if (v.is_literal() || constant[v.var] == kNone) continue;

@@ -181,6 +181,7 @@ bool LoopFinder::recognise(uint32_t header, Loop& loop) const {
   }
   const bool known = loop.trips != 0 || loop.together > 1;
   if (!known && trips != 0) return false;
+  if (!known && has_nested_branches(header, loop.latch)) return false;
   if (!known && (loop.has_exits || loop.entry != header || last.counts_guarded ||
                  !may_be_taken_apart(header, loop) || cost(header, loop) > budget(header, loop.latch)))
     return false;
@@ -215,6 +216,19 @@ uint32_t LoopFinder::cost(uint32_t header, const Loop& loop) const {
   }
   constexpr uint32_t kTest = 2;  // and the branch
   return all - std::min(kTest, all);
+}
+
+bool LoopFinder::has_nested_branches(uint32_t header, uint32_t latch) const {
+  uint32_t jumped_over = header;  // blocks before it, from a branch on
+  for (uint32_t b = header; b <= latch; ++b) {
+    for (const Op& op : old_[b].ops) {
+      const bool goes_round = b == latch && &op == &old_[b].ops.back();
+      const bool branches = op.kind == OpKind::kBranch && op.guard != kNoVar && !goes_round;
+      if (b < jumped_over && (branches || op.counts_guarded)) return true;
+      if (branches) jumped_over = std::max(jumped_over, op.target);
+    }
+  }
+  return false;
 }
 
 bool LoopFinder::branches(uint32_t header, uint32_t latch) const {
@@ -345,9 +359,9 @@ bool LoopFinder::stores_what_it_read(uint32_t header, uint32_t latch, const std:
       if (op.kind == OpKind::kStore && space_of(op) == space) {
         const int address = op.memory.has_base ? 1 : 0;
         if (b < skipped_to || uses_read(op, 0, address)) return true;
-        if (uses_read(op, address, op.num_src) &&
-            !(address == 1 && goes_on_by_constants(op.src[0], ops, kDeepest)))
-          return true;
+        const bool reads = uses_read(op, address, op.num_src);
+        if (reads && op.guard != kNoVar && space == Space::kGlobal) return true;
+        if (reads && !(address == 1 && goes_on_by_constants(op.src[0], ops, kDeepest))) return true;
       }
       if (op.kind == OpKind::kBranch && b != latch && op.guard != kNoVar && read[op.guard])
         skipped_to = std::max(skipped_to, op.target);

@@ -53,6 +53,9 @@ class LoopFinder {
   /// Of an iteration, in operations, without what counts and tests.
   [[nodiscard]] uint32_t cost(uint32_t header, const Loop& loop) const;
   [[nodiscard]] uint32_t cost_of(const Op& op) const;
+  /// A branch that another may jump over. Iterations of which it is not known how many there are stay one by
+  /// one then (ptxas 13, probes for sm_75).
+  [[nodiscard]] bool has_nested_branches(uint32_t header, uint32_t latch) const;
   /// Inside, besides the one that goes round; of those that became predicates, too.
   [[nodiscard]] bool branches(uint32_t header, uint32_t latch) const;
   [[nodiscard]] uint32_t budget(uint32_t header, uint32_t latch) const;
@@ -71,7 +74,8 @@ class LoopFinder {
   [[nodiscard]] bool lanes_differ(const Loop& loop) const;
   /// Of iterations that not all lanes do, ptxas puts none beside another that changes memory by what it read
   /// there: by atomics, or by stores whose value, place or condition comes from loads of the same space. If
-  /// it is the value only, unless the address is made of nothing but what goes on by constants.
+  /// it is the value only, unless the address is made of nothing but what goes on by constants and, in global
+  /// memory, the store has no condition.
   /// Loads of another space, which need not wait for the stores, make it worth its while.
   [[nodiscard]] bool must_stay_in_order(uint32_t header, uint32_t latch) const;
   [[nodiscard]] bool stores_what_it_read(uint32_t header, uint32_t latch, const std::vector<const Op*>& ops,

@@ -56,17 +56,24 @@ Sum as_disjoint_or(const Op& op, const std::vector<uint8_t>& zero_bits) {
   return {base, static_cast<int64_t>(constant.bits), true};
 }
 
+/// From 7.0 on, an access to global memory adds 24 bits with a sign to its base.
+bool fits_instruction(const Op& op, int64_t offset) {
+  constexpr int64_t kEnd = int64_t{1} << 23;
+  return (op.memory.space != Space::kGlobal && op.memory.space != Space::kGeneric) ||
+         (offset >= -kEnd && offset < kEnd);
+}
+
 }  // namespace
 
-void fold_addresses(Program& program, const Flow& flow, bool disjoint_or) {
+void fold_addresses(Program& program, const Flow& flow, bool rewritten) {
   const SsaValues ssa(program, flow);
   const std::vector<uint8_t> zero_bits =
-      disjoint_or ? low_zero_bits(program) : std::vector<uint8_t>(program.vars.size(), 0);
+      rewritten ? low_zero_bits(program) : std::vector<uint8_t>(program.vars.size(), 0);
   std::vector<Sum> sums(program.vars.size());
   for (const Block& block : program.blocks) {
     for (const Op& op : block.ops) {
       Sum s = as_sum(op);
-      if (!s.valid && disjoint_or) s = as_disjoint_or(op, zero_bits);
+      if (!s.valid && rewritten) s = as_disjoint_or(op, zero_bits);
       if (!s.valid || !ssa.is_value(op.dst[0])) continue;
       if (s.base.is_literal() || ssa.is_value(s.base.var)) sums[op.dst[0]] = s;
     }
@@ -77,7 +84,9 @@ void fold_addresses(Program& program, const Flow& flow, bool disjoint_or) {
       uint64_t offset = static_cast<uint64_t>(op.memory.offset);
       while (!op.src[0].is_literal() && sums[op.src[0].var].valid) {
         const Sum& sum = sums[op.src[0].var];
-        offset += static_cast<uint64_t>(sum.offset);
+        const uint64_t further = offset + static_cast<uint64_t>(sum.offset);
+        if (rewritten && !fits_instruction(op, static_cast<int64_t>(further))) break;
+        offset = further;
         op.memory.object = joined_object(op.memory.object, sum.object);
         op.src[0] = sum.base;
       }

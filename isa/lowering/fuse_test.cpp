@@ -136,7 +136,6 @@ TEST(Fuse, TestsOfUpToSevenBitsOfAByte) {
   EXPECT_THAT(tests_of(counting({6, 3, 0})), ElementsAre(3));
   EXPECT_THAT(tests_of(counting({0, 1, 2, 3, 4, 5, 6, 7})), ElementsAre(7, 1));  // r2p does not reach bit 7
   EXPECT_THAT(tests_of(counting({24, 25, 26, 30, 8, 9, 1})), ElementsAre(4, 2, 1));
-  EXPECT_THAT(tests_of(counting({3, 3, 3, 3, 3, 3, 3, 3})), ElementsAre(7, 1));  // predicates there are
   EXPECT_THAT(tests_of(counting({0, 1, 2}, "@%p0 mov.b32 %a0, %a1; ")), ElementsAre(2, 1));
   for (const std::vector<int>& bits :
        {std::vector<int>{0, 1, 2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {30, 24, 29, 9, 8, 11, 10, 31}}) {

@@ -211,8 +211,10 @@ void find_complementary_writes(Program& program);
 void split_local_ranges(Program& program);  // split_ranges.cpp
 /// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
 void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);
-/// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp
-void fold_addresses(Program& program, const Flow& flow, bool disjoint_or);
+/// `rewritten`: also where an `or` stands for an addition, and only what an instruction can add.
+/// fold_address.cpp
+void fold_addresses(Program& program, const Flow& flow, bool rewritten);
+void share_values(Program& program, const Flow& flow, SimdLevel level);     // common_values.cpp: 7.0 and up
 void remove_dead_code(Program& program);                                    // dead_code.cpp
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
 void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
@@ -262,6 +264,8 @@ void drop_nops(Block& block);
 /// A load of a kernel parameter, or of constant memory at an address that is known: an operand of an
 /// instruction, or what takes little more than a move.
 [[nodiscard]] bool reads_constant_bank(const Op& op);
+/// Two words that one load of 64 bits brings.
+[[nodiscard]] bool loaded_together(const LaunchConstant& a, const LaunchConstant& b);
 
 /// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
 /// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and

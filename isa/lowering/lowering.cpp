@@ -201,11 +201,9 @@ uint32_t with_gaps(uint32_t registers) {
   return registers <= kSmall ? registers : registers + (registers - kSmall + 5) / 10;
 }
 
-/// See lir::made_even(), for numbers that this formula gives (least mean error over the studied kernels).
-constexpr uint32_t kEvenUpTo = 16;
-
 /// Operations as they will be executed: without copies, and joined to what the machine has.
 void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLevel simd) {
+  if (rewritten) lir::share_values(program, flow, simd);
   lir::propagate_copies(program, flow, rewritten, simd);
   lir::fold_addresses(program, flow, rewritten);
   lir::remove_dead_code(program);
@@ -247,9 +245,8 @@ void shape(lir::Program& program, SimdLevel simd) {
 /// What a kernel gets at least, whatever its largest block is.
 constexpr uint32_t kFewest = 16;
 
-/// From here on registers are assigned one by one. Before, the formula of machine_registers() and with_gaps()
-/// is as right or better over kernels that nobody looked at (docs/compiler.md).
-constexpr int kAssignsFrom = 80;
+/// From here on registers are assigned one by one; before, a formula says how many they are.
+constexpr int kAssignsFrom = 70;
 
 /// The first with registers that a warp has once.
 constexpr int kUniformFrom = 75;
@@ -310,7 +307,6 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.machine_capability < kAssignsFrom) {
       registers = std::max(registers, lir::machine_registers(program, flow, lir::Registers::kTaken));
       registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
-      if (options.machine_capability >= 70) registers = lir::made_even(registers, kEvenUpTo);
     } else if (!spilled) {
       registers = lir::assigned_registers(program, flow, schedule_to);
     }

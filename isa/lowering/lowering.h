@@ -87,7 +87,8 @@ void set_machine(LoweringOptions& options, const Machine& machine) {
   return 2048;
 }
 
-/// Addresses for LoweringOptions::address_of where no variable has one, because nothing will run: each its own.
+/// Addresses for LoweringOptions::address_of where no variable has one, because nothing will run: each its
+/// own.
 [[nodiscard]] std::function<uint64_t(const Variable&)> stand_in_addresses();
 
 /// Lowers one entry. On failure returns the messages (not supported opcode, ...), never throws.

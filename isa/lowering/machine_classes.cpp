@@ -12,9 +12,7 @@ namespace {
 
 constexpr int kWideProductsFrom = 70, kFixedConstantsFrom = 70, kConvertsAsIntegersFrom = 86;
 
-bool is_fixed_constant(const Op& op) {
-  return op.op_class == OpClass::kLoadConst && reads_constant_bank(op);
-}
+bool is_fixed_constant(const Op& op) { return op.op_class == OpClass::kLoadConst && reads_constant_bank(op); }
 
 bool makes_float_of_word(const Op& op) {
   const auto from = static_cast<Type>((op.key >> 32) & 0xff);

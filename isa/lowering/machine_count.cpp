@@ -295,9 +295,12 @@ class Counter {
   }
   [[nodiscard]] bool loads_constants() const { return program_.machine_capability >= kLoadsConstantsFrom; }
 
-  /// Whether the constant of the launch must be loaded in this block: no block on the way to it did.
-  bool is_new(const LaunchConstant& c) {
-    std::vector<uint32_t>& there = loaded_[{static_cast<int>(c.source), c.wide, c.from}];
+  /// Whether the constant of the launch must be loaded in this block, for the warp or for each thread: no
+  /// block on the way to it did. Two words that lie side by side are one load.
+  bool is_new(const LaunchConstant& c, bool for_threads) {
+    constexpr uint64_t kBytes = 8;
+    const bool pairs = !c.wide && c.source != LaunchConstant::Source::kSpecial;
+    std::vector<uint32_t>& there = loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
     for (uint32_t b = block_at_; b != kNoBlock; b = above_[b])
       if (std::ranges::find(there, b) != there.end()) return false;
     there.push_back(block_at_);
@@ -557,7 +560,8 @@ class Counter {
   uint32_t constant_loads(const Op& op) {
     uint32_t n = 0;
     for (int i = 0; loads_constants() && i < op.num_src; ++i) {
-      if (op.src[i].launch_constant != kNone && is_new(program_.launch_constants[op.src[i].launch_constant]))
+      if (op.src[i].launch_constant != kNone &&
+          is_new(program_.launch_constants[op.src[i].launch_constant], false))
         ++n;
     }
     return n;
@@ -569,7 +573,7 @@ class Counter {
     const LaunchConstant c{op.memory.space == Space::kParam ? LaunchConstant::Source::kParameter
                                                             : LaunchConstant::Source::kConstantMemory,
                            bytes > 4, static_cast<uint64_t>(op.memory.offset)};
-    return is_new(c) ? 1 : 0;
+    return is_new(c, true) ? 1 : 0;
   }
 
   /// What is stored stands in registers, where a block needs it once.
@@ -642,7 +646,7 @@ class Counter {
   std::vector<uint32_t> above_;                                    // immediate dominators of blocks
   uint32_t block_at_ = 0;                                          // that is counted
   /// The blocks that load a constant of the launch: by what it is.
-  std::map<std::tuple<int, bool, uint64_t>, std::vector<uint32_t>> loaded_;
+  std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::vector<uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {

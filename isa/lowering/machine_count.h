@@ -8,6 +8,10 @@
 namespace gpusim::isa::lir {
 
 /// Registers that the sequence of an operation needs besides its sources and results.
+[[nodiscard]] uint32_t own_registers(const Op& op);
+/// Whether a source is a constant that needs a register, because an instruction takes one at most.
+[[nodiscard]] bool holds_constant(const Op& op, int source);
+/// Both: of the sequence and of constants.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
 
 /// Of each block alone, those of Registers::kNeeded that are alive or that the sequence of an operation

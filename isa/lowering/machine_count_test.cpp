@@ -35,15 +35,17 @@ TEST(MachineCount, ADescriptorOfGlobalMemoryIsLoadedFrom80On) {
 }
 
 TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
-  // ptxas: 9 instructions for sm_75, 10 for sm_90, and 10 and 12 where a word is a constant of two
-  // operations.
+  // ptxas for sm_90: 9 instructions, and 11 and 12 where another operation reads the word beside it, which is
+  // loaded with it, or one that is further away.
   const std::string one = kernel("xor.b32 %r0, %t, %a;"),
                     twice = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %a;"),
-                    two = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %b;");
+                    beside = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %b;"),
+                    two = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %c;");
   const auto at = [](const std::string& text, int sm) {
     return scheduled_for(text, sm).machine_instructions();
   };
   EXPECT_EQ(at(twice, 90), at(one, 90) + 2) << "the population count and the second operation";
+  EXPECT_EQ(at(beside, 90), at(one, 90) + 2);
   EXPECT_EQ(at(two, 90), at(one, 90) + 3);
   EXPECT_EQ(at(two, 75), at(one, 75) + 2);
 }

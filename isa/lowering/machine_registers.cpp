@@ -22,7 +22,7 @@ uint32_t least_registers(const Program& program) {
   return 0;
 }
 
-uint32_t scratch_registers(const Op& op) {
+uint32_t own_registers(const Op& op) {
   constexpr uint32_t kOfTheSystem = 14;  // which it may overwrite
   if (op.kind == OpKind::kAtomic && calls_system(op)) return kOfTheSystem;
   if (op.kind != OpKind::kAlu) return 0;
@@ -41,13 +41,27 @@ uint32_t scratch_registers(const Op& op) {
     case OpClass::kFp64Sqrt:
       return 10;
     default:
-      break;
+      return 0;
   }
-  uint32_t constants = 0;
+}
+
+bool holds_constant(const Op& op, int source) {
+  if (op.kind != OpKind::kAlu || op.op_class == OpClass::kWarp || own_registers(op) != 0) return false;
+  const auto is_constant = [&op](int i) {
+    return op.src[i].is_literal() && (op.src[i].bits != 0 || op.src[i].launch_constant != kNone);
+  };
+  // The one of the launch is the operand, or the last one.
+  int operand = -1;
   for (int i = 0; i < op.num_src; ++i) {
-    if (op.src[i].is_literal() && (op.src[i].bits != 0 || op.src[i].launch_constant != kNone)) ++constants;
+    if (is_constant(i) && (operand < 0 || op.src[operand].launch_constant == kNone)) operand = i;
   }
-  return constants > 1 && op.op_class != OpClass::kWarp ? constants - 1 : 0;
+  return is_constant(source) && source != operand;
+}
+
+uint32_t scratch_registers(const Op& op) {
+  uint32_t registers = own_registers(op);
+  for (int i = 0; i < op.num_src; ++i) registers += holds_constant(op, i) ? 1 : 0;
+  return registers;
 }
 
 namespace {

@@ -42,7 +42,7 @@ TEST(ScheduleDistance, LoadsOfSharedMemoryAreTakenAsFarAheadAsTheyTake) {
   const std::string shared = sum_of("ld.shared.f64 %y, [%r1+{1}]; add.f64 %d, %d, %y;\n");
   const std::string global = sum_of("ld.global.f64 %y, [%in+{1}]; add.f64 %d, %d, %y;\n");
   // ptxas 13 takes 16, 20 and 18 registers for the first; loads of global memory all start.
-  EXPECT_NEAR(in_order(shared, 75).registers, 16, 3);
+  EXPECT_NEAR(in_order(shared, 75).registers, 16, 4);
   EXPECT_NEAR(in_order(shared, 80).registers, 20, 3);
   EXPECT_NEAR(in_order(shared, 90).registers, 18, 3);
   EXPECT_LE(on_their_way(in_order(shared, 75), OpClass::kLoadShared, OpClass::kFp64), 10u);

@@ -1,8 +1,9 @@
 // Moves the computation of cheap values to where they are needed: kernel parameters, constant memory at known
-// addresses, special registers that are equal in a block of threads, constants, and arithmetic on these alone. Compilers write them at the
-// kernel's start; kept there they would occupy a register up to their use, often over a whole loop. A value
-// moves before its first reader if all its readers are in one block that is no deeper in loops; it is still
-// computed once and its PTX count stays in its old block. Done only if the kernel needs fewer registers then.
+// addresses, special registers that are equal in a block of threads, constants, and arithmetic on these
+// alone. Compilers write them at the kernel's start; kept there they would occupy a register up to their use,
+// often over a whole loop. A value moves before its first reader if all its readers are in one block that is
+// no deeper in loops; it is still computed once and its PTX count stays in its old block. Done only if the
+// kernel needs fewer registers then.
 #include <algorithm>
 
 #include "isa/lowering/dominance.h"

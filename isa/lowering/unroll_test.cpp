@@ -290,6 +290,49 @@ TEST(Unroll, WhatLanesDoTogetherStandsInLoopsThatCountToAParameter) {
   EXPECT_EQ(operations_of(unrolled_for(rounds_of("membar.gl; " + products(4), "9")), "membar"), 1u);
 }
 
+/// Iterations by the thread's number up to %r6, of words that the thread adds to %f0.
+std::string strided(std::string_view body) {
+  return thread_kernel(".reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b64 %a<4>; .reg .pred %p<4>;",
+                       fmt::format(R"(
+    mov.f32 %f0, 0f00000000; mov.u32 %r1, %tid0; mov.u32 %r6, %ntid.x; ld.global.u32 %r7, [%in];
+    mov.u64 %a0, %in; mov.u64 %a1, %out;
+  LOOP:
+    {}
+  NEXT:
+    add.u64 %a0, %a0, 4; add.u64 %a1, %a1, 4; add.u32 %r1, %r1, 16;
+    setp.lt.u32 %p0, %r1, %r6;
+    @%p0 bra LOOP;
+    st.global.f32 [%out+128], %f0; ret;)",
+                                   body));
+}
+
+TEST(Unroll, ALoopOfAnUnknownNumberHasNoNestedBranches) {
+  // By ptxas 13: two conditions beside each other become predicates, and the loop has four iterations.
+  const std::string beside =
+      "setp.ge.u32 %p1, %r1, %r7; @%p1 bra A; ld.global.f32 %f1, [%a0]; add.f32 %f0, %f0, %f1;\nA: "
+      "mul.lo.u32 %r2, %r1, 3; setp.ge.u32 %p2, %r2, %r7; @%p2 bra B; ld.global.f32 %f2, [%a0+64]; "
+      "mul.f32 %f0, %f0, %f2;\nB:";
+  const std::string nested =
+      "setp.ge.u32 %p1, %r1, %r7; @%p1 bra NEXT; ld.global.f32 %f1, [%a0]; add.f32 %f0, %f0, %f1; "
+      "mul.lo.u32 %r2, %r1, 3; setp.ge.u32 %p2, %r2, %r7; @%p2 bra NEXT; ld.global.f32 %f2, [%a0+64]; "
+      "mul.f32 %f0, %f0, %f2;";
+  EXPECT_EQ(operations_of(unrolled_for(strided(beside)), "mul.f32"), 7u) << "four, two, one";
+  EXPECT_EQ(operations_of(unrolled_for(strided(nested)), "mul.f32"), 1u);
+  expect_same_everywhere(strided(beside), 40);
+  expect_same_everywhere(strided(nested), 40);
+}
+
+TEST(Unroll, WhatWasReadIsNotStoredUnderAConditionBesideOtherIterations) {
+  const std::string copy = "ld.global.f32 %f1, [%a0]; ", test = "setp.ge.u32 %p1, %r1, %r7; @%p1 bra NEXT; ",
+                    store = "st.global.f32 [%a1], %f1;";
+  const auto stores = [](const std::string& body) {
+    return operations_of(unrolled_for(strided(body)), "st.global.f32 [%a1]");
+  };
+  EXPECT_EQ(stores(copy + store), 7u);
+  EXPECT_EQ(stores(copy + test + store), 1u);
+  EXPECT_EQ(stores("mov.f32 %f1, 0f3f800000; " + test + store), 7u) << "a number";
+}
+
 /// Loops of all kinds, one inside another: `next` draws what they are.
 class RandomLoops {
  public:
