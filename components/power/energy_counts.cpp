@@ -1,6 +1,7 @@
 #include "components/power/energy_counts.h"
 
 #include <algorithm>
+#include <set>
 
 #include "components/simulation/gpu.h"
 
@@ -112,6 +113,25 @@ uint32_t register_words(const isa::MicroOp& op) {
   return words;
 }
 
+namespace {
+
+/// Of each operation, whether it reads a word of constant memory as an operand. Parameters and sizes, which
+/// stand in another bank, have always been part of what issuing costs.
+std::vector<bool> constant_operands(const isa::KernelImage& image) {
+  std::set<uint32_t> rows;
+  for (const isa::LaunchConstant& c : image.launch_constants)
+    if (c.source == isa::LaunchConstant::Source::kConstantMemory) rows.insert(c.row);
+  std::vector<bool> reads(image.ops.size(), false);
+  for (size_t i = 0; i < image.ops.size() && !rows.empty(); ++i) {
+    const isa::MicroOp& op = image.ops[i];
+    for (uint32_t k = 0; k < op.num_src; ++k)
+      reads[i] = reads[i] || (op.src[k].bank == isa::Bank::kConstant && rows.contains(op.src[k].offset));
+  }
+  return reads;
+}
+
+}  // namespace
+
 EnergyCounts::EnergyCounts(const Gpu& gpu, const core::MachineConfig& machine)
     : gpu_(gpu), classes_(class_energies(machine)) {
   const auto& net = machine.interconnect;
@@ -121,7 +141,7 @@ EnergyCounts::EnergyCounts(const Gpu& gpu, const core::MachineConfig& machine)
 }
 
 void EnergyCounts::begin_kernel(const KernelLaunch& run) {
-  Kernel kernel{&run, {}};
+  Kernel kernel{&run, {}, constant_operands(*run.image)};
   for (const isa::MicroOp& op : run.image->ops) {
     uint32_t words = register_words(op);
     if (op.folded_load != isa::kNoTarget) words += register_words(run.image->folded_loads[op.folded_load]);
@@ -143,6 +163,7 @@ EnergyCounts::Own EnergyCounts::own(const Kernel& kernel, uint64_t now) {
     sum.lanes[static_cast<size_t>(c)] += at.active_lanes;
     sum.words += at.active_lanes * kernel.words[i];
     if (run.image->ops[i].memory.space == isa::Space::kConst) sum.constant_lines += at.transactions;
+    if (kernel.reads_constants[i]) sum.constant_lines += at.executed;
   }
   for (size_t i = 0; i < run.sm.size(); ++i) {
     const SmStats& s = run.sm[i];

@@ -39,7 +39,8 @@ class EnergyCounts {
  private:
   struct Kernel {
     const KernelLaunch* run = nullptr;
-    std::vector<uint32_t> words;  ///< by micro-op
+    std::vector<uint32_t> words;        ///< by micro-op
+    std::vector<bool> reads_constants;  ///< by micro-op: constant memory as an operand
   };
   /// Counts that kernels have for themselves.
   struct Own {
