@@ -163,9 +163,7 @@ double add_memory(Estimate& e, const Shares& s, const KernelRecord& kernel,
   e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
   const double atomics = s.at_a_time("l2_atomics");
   e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
-  // Where addresses are spread by a hash of all their bits, few partitions are busy because of few words, and
-  // no other hash helps.
-  if (machine.l2.hash == core::PartitionHash::kModulo || machine.l2.hash_bits != 0) {
+  if (strides_can_camp(machine)) {
     const OtherRequests others = requests_without_atomics(kernel, machine);
     e.add("camping", s.mean("lsu_wait_network") * std::max(0.0, 1 - by_atomics) * others.share *
                          (1 - 1 / others.crowding));
