@@ -60,17 +60,16 @@ class Shares {
   [[nodiscard]] double at_a_time(std::string_view unit) const {
     return std::min(active(), std::max(peak(unit), mean(unit) * crowding_));
   }
-  /// Of the busiest of the SMs' own ports, which have as much to do if requests crowd at few partitions.
-  [[nodiscard]] double of_sms(std::string_view port) const { return std::min(active(), peak(port)); }
   /// Of the requests of one time, the share of the partition that gets most.
   [[nodiscard]] double to_busiest() const { return crowding_ / static_cast<double>(machine_.l2.partitions); }
-  /// Of the interconnect's ports and links.
+  /// Of the interconnect's ports and links, over the whole time: which partition gets most requests changes,
+  /// and queues last until it does.
   [[nodiscard]] double fullest_port() const {
     double port = 0;
-    for (const char* unit : {"request_out", "request_links", "l2_data", "reply_in", "reply_links"})
-      port = std::max(port, at_a_time(unit));
-    for (const char* unit : {"request_in", "reply_out"}) port = std::max(port, of_sms(unit));
-    return port;
+    for (const char* unit :
+         {"request_in", "request_out", "request_links", "l2_data", "reply_in", "reply_out", "reply_links"})
+      port = std::max(port, peak(unit));
+    return std::min(active(), port);
   }
   /// Between the mean and the busiest one: few that wait hold up some of the others.
   [[nodiscard]] double wait(std::string_view unit) const {
@@ -160,7 +159,7 @@ double add_memory(Estimate& e, const Shares& s, const KernelRecord& kernel,
   const double port = s.fullest_port();
   // The port of one cluster can be full alone.
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
-  e.add("network", std::max(port * full, s.of_sms("request_in") * one) / 2 * own);
+  e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
   const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
   e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
   const double atomics = s.at_a_time("l2_atomics");
