@@ -14,6 +14,7 @@
 #include "isa/ptx/kernel_use.h"
 #include "isa/ptx/parser/parser.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
@@ -135,10 +136,25 @@ class LaunchWriter {
     references_ += comments;
   }
 
-  /// A name for the launch file, from one of the PTX.
-  std::string unused_name(const std::string& kernel, const std::string& parameter) {
-    std::string name = parameter;
-    if (names_.contains(name)) name = fmt::format("{}_{}", kernel, parameter);
+  /// The kernel as its source calls it, if only one of the file is called so.
+  [[nodiscard]] std::string called(const isa::Function& kernel) const {
+    const std::string name = core::short_kernel_name(kernel.name);
+    const auto entries = module_.entries();
+    const auto same = std::ranges::count_if(
+        entries, [&](const isa::Function* other) { return core::means_kernel(name, other->name); });
+    return same == 1 ? name : kernel.name;
+  }
+
+  /// A name for the launch file, from one of the PTX. nvcc calls a parameter by its kernel's mangled name and
+  /// a number.
+  std::string unused_name(const isa::Function& kernel, const std::string& parameter) {
+    std::string name = parameter.starts_with(kernel.name)
+                           ? called(kernel) + parameter.substr(kernel.name.size())
+                           : parameter;
+    if (names_.contains(name)) name = fmt::format("{}_{}", called(kernel), name);
+    return free_name(name);
+  }
+  std::string free_name(std::string name) {
     for (char& c : name)
       if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
     if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "_");
@@ -161,8 +177,8 @@ class LaunchWriter {
                            : shape == isa::TextureShape::k2d || shape == isa::TextureShape::kA2d ? 2
                                                                                                  : 1;
     const std::string texels = dimensions == 3 ? "N*N*N" : dimensions == 2 ? "N*N" : "N";
-    const std::string buffer = add_buffer(unused_name("texels", "texels_" + name), channel_name(use.element),
-                                          array ? "4*" + texels : texels);
+    const std::string buffer =
+        add_buffer(free_name("texels_" + name), channel_name(use.element), array ? "4*" + texels : texels);
     return fmt::format("[[texture]]\nname = \"{}\"\nbuffer = \"{}\"\nwidth = \"N\"\n{}{}{}\n", name, buffer,
                        dimensions > 1 ? "height = \"N\"\n" : "", dimensions > 2 ? "depth = \"N\"\n" : "",
                        array ? "layers = 4\n" : "");
@@ -170,12 +186,12 @@ class LaunchWriter {
 
   std::string argument(const isa::Function& kernel, const isa::Variable& p, const isa::PointerUse& use) {
     if (use.kind == isa::PointerUse::Kind::kTexture) {
-      const std::string name = unused_name(kernel.name, p.name);
+      const std::string name = unused_name(kernel, p.name);
       references_ += texture(name, use);
       return fmt::format("\"{}\"", name);
     }
     if (use.kind == isa::PointerUse::Kind::kAddress)
-      return fmt::format("\"{}\"", add_buffer(unused_name(kernel.name, p.name), element_name(use.element)));
+      return fmt::format("\"{}\"", add_buffer(unused_name(kernel, p.name), element_name(use.element)));
     if (p.is_array()) return fmt::format("{{ bytes = [{}] }}", fmt::join(std::vector<int>(p.bytes, 0), ", "));
     if (isa::is_float(p.type)) return "1.0";
     return p.bytes < 4 ? "1" : "\"N\"";  // a flag or a small number; a size
@@ -200,7 +216,7 @@ class LaunchWriter {
       grid.push_back(fmt::format("\"ceil_div(N, {})\"", d < block.size() ? block[d] : 16));
     dimensions_ = std::max({dimensions_, use.dimensions, use.grid_dimensions});
     launches_ += fmt::format(
-        "[[launch]]\nkernel = \"{}\"\n{}\n{}\n{}args = [{}]\n\n", kernel.name,
+        "[[launch]]\nkernel = \"{}\"\n{}\n{}\n{}args = [{}]\n\n", called(kernel),
         remark(fmt::format("grid = [{}]", fmt::join(grid, ", ")),
                grid.size() == 1 ? "a guess: a thread for each of N" : "a guess: a thread for each of N by N"),
         remark(fmt::format("block = [{}]", fmt::join(block, ", ")), says),
@@ -235,8 +251,7 @@ class LaunchWriter {
 
   /// A pointer variable and the buffer that it points to.
   std::string pointer(const isa::Variable& v, const isa::PointerUse& use) {
-    const std::string buffer =
-        add_buffer(unused_name("behind", "behind_" + v.name), element_name(use.element));
+    const std::string buffer = add_buffer(free_name("behind_" + v.name), element_name(use.element));
     return fmt::format("[[variable]]\nname = \"{}\"\ntype = \"u64\"\ninit = \"address({})\"\n\n", v.name,
                        buffer);
   }

@@ -103,6 +103,16 @@ def check_compiled(gpusim: Gpusim) -> None:
     require_equal("block of __launch_bounds__(96)", block.split(" #")[0].strip(), "[96]")
     require('name = "sink"\ntype = "u64"\ninit = "address(behind_sink)"\n' in text, f"the pointer is not in\n{text}")
     require('# name = "coefficients"\n# type = "f32"\n' in text, f"the constant is not in\n{text}")
+    source = gpusim.scratch / "mangled.cu"
+    source.write_text(MANGLED)
+    ptx = compiled(nvcc, source, 75, gpusim.scratch)
+    gpusim.run("init", ptx).require_code(0)
+    run_as_written(gpusim, ptx, "mangled")
+    # The names of the source, where they are enough to tell kernels apart.
+    launches = re.findall(r'kernel = "(.*?)".*?args = \["(.*?)"', ptx.with_suffix(".toml").read_text(), re.S)
+    require_equal("kernels and their first buffers", sorted(launches),
+                  [("_Z5twicePdi", "_Z5twicePdi_param_0"), ("_Z5twicePfi", "_Z5twicePfi_param_0"),
+                   ("ns::half_of<float>", "ns__half_of_float__param_0")])
 
 
 MIXED = """
@@ -134,6 +144,13 @@ template <class T> __device__ __noinline__ T add(const T* p, long i) { return p[
 extern "C" __global__ void calls(const unsigned long long* p, unsigned long long* q, long n) {
   if (threadIdx.x + 1 < n) q[threadIdx.x] = add(p, threadIdx.x);
 }
+"""
+
+MANGLED = """
+namespace ns { template <class T> __global__ void half_of(T* p, int n) { if (threadIdx.x < n) p[threadIdx.x] /= 2; } }
+template __global__ void ns::half_of<float>(float*, int);
+__global__ void twice(float* p, int n) { if (threadIdx.x < n) p[threadIdx.x] *= 2; }
+__global__ void twice(double* p, int n) { if (threadIdx.x < n) p[threadIdx.x] *= 2; }
 """
 
 CHECKS = {"ordinary": check_ordinary, "workloads": check_workloads, "compiled": check_compiled, "source": check_source}

@@ -256,6 +256,30 @@ void guided_lines(std::string& out, const GuidedGroup& g) {
     out += fmt::format("  from fewer than {} simulations predictions and error bars are rough\n", kFew);
 }
 
+/// Values of axes that points of the group have, but none of those that were simulated.
+std::string never_simulated(const Outcome& o, const GroupFindings& f) {
+  constexpr size_t kNamed = 6;
+  std::vector<std::string> names;
+  for (size_t a = 0; a < o.study.axes.size(); ++a) {
+    const Axis& axis = o.study.axes[a];
+    std::vector<bool> there(axis.values.size()), simulated(axis.values.size());
+    for (size_t i = 0; i < o.points.size(); ++i) {
+      const Point& point = o.points[i];
+      if (point.machine != f.machine || point.workload != f.workload || !std::isfinite(o.objective(i)))
+        continue;
+      there[point.values[a]] = true;
+      if (o.guided->estimates[i].simulated) simulated[point.values[a]] = true;
+    }
+    for (size_t v = 0; v < there.size(); ++v)
+      if (there[v] && !simulated[v]) names.push_back(fmt::format("{}={}", axis.name, axis.values[v].label));
+  }
+  if (names.empty()) return "";
+  const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - more);
+  return fmt::format("  at no simulated point: {}{}; what is said of these is predicted alone\n",
+                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 /// "  (predicted: 1.2e-05 to 1.4e-05)"
 std::string error_bar(const Outcome& o, size_t point) {
   if (o.guided == nullptr || o.guided->estimates[point].simulated) return "";
@@ -326,7 +350,10 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
                ? "\n"
                : fmt::format(", {} {}refused or failed\n", f.failed, o.guided == nullptr ? "missing, " : "");
     if (f.simulated == 0) continue;
-    if (o.guided != nullptr) guided_lines(out, o.guided->groups[g]);
+    if (o.guided != nullptr) {
+      guided_lines(out, o.guided->groups[g]);
+      out += never_simulated(o, f);
+    }
     out +=
         fmt::format("{} {}: best {}, median {}, worst {}; {} as good as the best within {} %\n",
                     study.maximise ? "largest" : "smallest", study.objective, number(f.best_value),

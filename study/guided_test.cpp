@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "simcore/text/input_error.h"
+#include "study/findings.h"
 
 namespace gpusim::study {
 namespace {
@@ -65,6 +66,17 @@ TEST_F(GuidedStudy, SimulatesAsManyAsItMayAndEstimatesTheOthers) {
   const Guided again = run_guided(study_, points_, 7, kGuidedSeed, options_);
   EXPECT_EQ(again.chosen, guided.chosen) << "what is stored changes nothing";
   EXPECT_EQ(predictions_csv(study_, points_, again), predictions_csv(study_, points_, guided));
+}
+
+TEST_F(GuidedStudy, NamesTheValuesThatNoSimulatedPointHas) {
+  const auto said = [&](size_t simulations) {
+    const Guided guided = run_guided(study_, points_, simulations, kGuidedSeed, options_);
+    const Outcome outcome{study_, points_, guided.results, &guided};
+    return findings_text(outcome, find(outcome));
+  };
+  // Three points have three numbers of SMs of six at most.
+  EXPECT_THAT(said(3), testing::ContainsRegex("at no simulated point: sms=.*, sms=.*, sms="));
+  EXPECT_THAT(said(points_.size()), testing::Not(HasSubstr("at no simulated point")));
 }
 
 TEST_F(GuidedStudy, DoesNotUseWhatItDidNotChoose) {

@@ -25,6 +25,8 @@ struct Work {
   double tail = 0;     ///< work at the end of all warps, beside which nothing else runs
   /// Of the slots that were lost, those lost to memory: what the estimate misses of these is queueing.
   double memory_share = 0;
+  /// Of these queues, the share behind which DRAM is: memory partitions wait for it, and pass that on.
+  double behind_dram = 0;
   double burst = 1;  ///< transactions that an access of a warp sends one after another
   double least = 0;  ///< core cycles that the kernel takes whatever its work, as that of one long block
 
@@ -32,8 +34,9 @@ struct Work {
   [[nodiscard]] double chain_sum() const;
   /// The unit with most work, and how much.
   [[nodiscard]] std::pair<std::string, double> fullest() const;
-  /// The same of the units of memory, from the interconnect on.
-  [[nodiscard]] double fullest_of_memory() const;
+  /// The same of the interconnect and the L2, and of DRAM.
+  [[nodiscard]] double fullest_of_ways() const;
+  [[nodiscard]] double fullest_of_dram() const;
 };
 
 class Estimator {

@@ -75,6 +75,19 @@ TEST(EstimatorTest, WhatItMissesIsQueueingAsFarAsWarpsWaitForMemory) {
   EXPECT_NEAR(estimator.cycles(work), 1000 * 1.5, 1) << "and no queues without traffic";
 }
 
+/// Traffic that the L2 has makes the interconnect's queues long, and leaves DRAM's as they are.
+TEST(EstimatorTest, QueuesGoWithTheWorkOfWhatIsBehindThem) {
+  Work work;
+  work.units = {{"dram_bus", 4000}, {"request_in", 3000}};
+  work.memory_share = 1;
+  work.behind_dram = 0.25;
+  const Estimator estimator(work, 8000);
+  work.scale("request_in", 0.1);
+  EXPECT_NEAR(estimator.cycles(work), 4000 + 4000 * (0.25 + 0.75 * 0.1), 1);
+  work.scale("dram_bus", 0.5);
+  EXPECT_NEAR(estimator.cycles(work), 2000 + 4000 * (0.25 * 0.5 + 0.75 * 0.1), 1);
+}
+
 TEST(EstimatorTest, QueuesGoWithTheBurstOfAnAccessToo) {
   Work work;
   work.units = {{"dram_bus", 4000}};

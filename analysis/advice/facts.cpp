@@ -123,6 +123,18 @@ double Facts::memory_share() const {
   return lost > 0 ? memory / lost : 0;
 }
 
+double Facts::behind_dram(const Work& work) const {
+  constexpr double kNone = 0.01;  // too few waits to say what for
+  const auto waits = [&](std::string_view unit) {
+    const UnitLoad* u = kernel_.unit(unit);
+    return u == nullptr ? 0 : std::sqrt(u->peak() * u->mean());
+  };
+  const double all = waits("lsu_wait_network");
+  if (all <= kNone) return work.fullest_of_dram() >= work.fullest_of_ways() ? 1 : 0;
+  const double passed_on = waits("l2_wait_dram_queue") + waits("l2_wait_mshr") + waits("l2_wait_merge");
+  return std::min(1.0, passed_on / all);
+}
+
 double Facts::blocks_per_sm(const LaunchResources& other) const {
   return isa::compute_occupancy(core::occupancy_limits(machine_), static_cast<int>(other.threads),
                                 static_cast<int>(other.registers), static_cast<int64_t>(other.shared_bytes))
@@ -357,6 +369,7 @@ Work Facts::recorded_work(std::string_view ptx) {
   const double most = most_warps();
   work.rounds = std::max(1.0, most / places());
   work.memory_share = memory_share();
+  work.behind_dram = behind_dram(work);
   // Blocks that are done together add their results together, beside nothing else.
   const auto is_atomic = [&](uint64_t pc) { return op_class(pc) == "atom_global"; };
   if (const double all = sum("executed", is_atomic); all > 0) {

@@ -103,6 +103,8 @@ class Facts {
   [[nodiscard]] Work recorded_work(std::string_view ptx);
   /// Of the slots of resident warps that did not issue, those lost to memory.
   [[nodiscard]] double memory_share() const;
+  /// Of the waits for memory, the share that memory partitions pass on as they wait for DRAM themselves.
+  [[nodiscard]] double behind_dram(const Work& work) const;
   void find_own_waits();
   void find_groups(std::string_view ptx);
   void find_uses(std::string_view ptx);

@@ -176,6 +176,12 @@ TEST_F(RulesTest, AnArrayThatRegistersCouldHoldIsNotToBeIndexed) {
   const auto chosen = local_arrays(facts());
   ASSERT_TRUE(chosen);
   EXPECT_NEAR(chosen->after.units.at("issue") - p->after.units.at("issue"), 8 * 16 * kWarps / 320.0, 1);
+  // An operation that only finds the element goes with the access.
+  operation("int", "add.s64 %rd1, %SPL, %rd6", 8, {{"slots_issued", 8}});
+  const double with_index = local_arrays(facts())->after.units.at("issue");
+  kernel.name = "k";
+  program = ".visible .entry k()\n{\nadd.s64 %rd1, %SPL, %rd6;\nst.local.f32 [%rd1], %f1;\n}\n";
+  EXPECT_NEAR(with_index - local_arrays(facts())->after.units.at("issue"), 8 * kWarps / 320.0, 1);
   resources.local_bytes = 1024;
   EXPECT_FALSE(local_arrays(facts())) << "256 words and 32 registers are more than a thread can have";
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "analysis/advice/local_indices.h"
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
 #include "analysis/source/source_lines.h"
@@ -24,19 +25,22 @@ uint64_t at_line_with_most(const Facts& f, const Chosen& chosen) {
   return f.largest([&](uint64_t pc) { return chosen(pc) ? by_line[line_of(pc)] : 0.0; });
 }
 
-/// The kernel's work without these accesses, of values that take so many registers more.
+/// The kernel's work without these operations, for values that take so many registers more.
 Work in_registers(const Facts& f, const Chosen& chosen, uint64_t registers) {
   Work work = f.estimator().recorded();
   const Traffic before = recorded_traffic(f);
   Traffic after = before;
+  std::map<std::string, double> less;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (!chosen(pc)) continue;
-    add(after, f.op_class(pc), -f.count("transactions", pc), -f.count("transferred_bytes", pc),
-        -f.count("requested_bytes", pc));
+    if (in_memory(f.op_class(pc)))
+      add(after, f.op_class(pc), -f.count("transactions", pc), -f.count("transferred_bytes", pc),
+          -f.count("requested_bytes", pc));
     work.chain[pc] = 0;
-    const std::string pipe = f.pipe_of(f.op_class(pc));
-    if (f.work(pipe) > 0) work.scale(pipe, 1 - f.executed(pc) * f.pipe_cycles(f.op_class(pc)) / f.work(pipe));
+    less[f.pipe_of(f.op_class(pc))] += f.executed(pc) * f.pipe_cycles(f.op_class(pc));
   }
+  for (const auto& [pipe, cycles] : less)
+    if (f.work(pipe) > 0) work.scale(pipe, 1 - cycles / f.work(pipe));
   set_traffic(f, before, after, work);
   // DRAM moves no more than what is left: the rest were lines of local memory that the L2 did not keep.
   set_dram(f, std::min(f.counter("dram_read_bytes"), after.load_bytes),
@@ -98,7 +102,10 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   p.counter = "traffic of arrays in local memory";
   p.unit = "bytes";
   p.value = f.sum("transferred_bytes", local);
-  p.after = in_registers(f, local, words);
+  // Operations that only find elements, or count the turns of loops that are unrolled, go as well.
+  const std::vector<bool> serves = serves_local_indices(f.kernel(), f.ptx());
+  p.after = in_registers(
+      f, [&](uint64_t pc) { return local(pc) || serves[pc]; }, words);
   const auto takes = [&](const std::string& unit, double cycles) {
     if (const UnitLoad* u = f.kernel().unit(unit))
       p.after.units[unit] += chosen * cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));

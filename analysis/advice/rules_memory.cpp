@@ -8,6 +8,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/profile/utilization.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -127,6 +128,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
 
 std::optional<Proposal> partition_camping(const Facts& f) {
   constexpr double kCrowded = 1.3;
+  if (!strides_can_camp(f.machine())) return std::nullopt;
   const double crowding = f.crowding();
   if (crowding < kCrowded) return std::nullopt;
   // The few requests of a time, as of the last warps, are in few partitions, and no load/store unit waits for

@@ -171,6 +171,7 @@ TEST_F(RulesTest, FillingATileWithARimTakesOperations) {
 
 /// As many atomics in one partition as others spread over all: nobody's rows begin in it.
 TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
+  machine.l2.hash = core::PartitionHash::kModulo;
   unit("dram_bus", "channel", 64, 0.5);
   unit("l2_atomics", "partition", 64, 0.0);
   kernel.units.back().busy = kernel.units.back().most = 20'000;
@@ -192,6 +193,7 @@ TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
 }
 
 TEST_F(RulesTest, OnlyWaitsForACrowdedPartitionMakeSmsUneven) {
+  machine.l2.hash = core::PartitionHash::kModulo;
   unit("dram_bus", "channel", 64, 0.5);
   unit("pipe_lsu", "SM", kSms, 0.5);
   kernel.units.back().most = kCycles * 8 / 10;
@@ -203,10 +205,15 @@ TEST_F(RulesTest, OnlyWaitsForACrowdedPartitionMakeSmsUneven) {
   EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 80'000, 1) << "none waits";
   unit("lsu_wait_network", "SM", kSms, 0.4);
   EXPECT_NEAR(partition_camping(facts())->after.units.at("pipe_lsu"), 50'000, 1);
+  machine.l2.hash = core::PartitionHash::kScatter;
+  EXPECT_FALSE(partition_camping(facts())) << "wherever rows begin, all partitions have as many";
+  machine.l2.hash_bits = 2;
+  EXPECT_TRUE(partition_camping(facts())) << "but not with a hash of some bits";
 }
 
 /// The few requests of the last warps are in few partitions, whatever the hash, and nothing waits for these.
 TEST_F(RulesTest, CrowdedPartitionsThatNothingWaitsForAreNoCamping) {
+  machine.l2.hash = core::PartitionHash::kModulo;
   unit("dram_bus", "channel", 64, 0.5);
   kernel.counters["noc_requests"] = 4.0 * kWarps;
   kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps;

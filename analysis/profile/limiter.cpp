@@ -62,13 +62,14 @@ class Shares {
   }
   /// Of the requests of one time, the share of the partition that gets most.
   [[nodiscard]] double to_busiest() const { return crowding_ / static_cast<double>(machine_.l2.partitions); }
-  /// Of the interconnect's ports and links.
+  /// Of the interconnect's ports and links, over the whole time: which partition gets most requests changes,
+  /// and queues last until it does.
   [[nodiscard]] double fullest_port() const {
     double port = 0;
     for (const char* unit :
          {"request_in", "request_out", "request_links", "l2_data", "reply_in", "reply_out", "reply_links"})
-      port = std::max(port, at_a_time(unit));
-    return port;
+      port = std::max(port, peak(unit));
+    return std::min(active(), port);
   }
   /// Between the mean and the busiest one: few that wait hold up some of the others.
   [[nodiscard]] double wait(std::string_view unit) const {
@@ -158,14 +159,12 @@ double add_memory(Estimate& e, const Shares& s, const KernelRecord& kernel,
   const double port = s.fullest_port();
   // The port of one cluster can be full alone.
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
-  e.add("network", std::max(port * full, s.at_a_time("request_in") * one) / 2 * own);
+  e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
   const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
   e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
   const double atomics = s.at_a_time("l2_atomics");
   e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
-  // Where addresses are spread by a hash of all their bits, few partitions are busy because of few words, and
-  // no other hash helps.
-  if (machine.l2.hash == core::PartitionHash::kModulo || machine.l2.hash_bits != 0) {
+  if (strides_can_camp(machine)) {
     const OtherRequests others = requests_without_atomics(kernel, machine);
     e.add("camping", s.mean("lsu_wait_network") * std::max(0.0, 1 - by_atomics) * others.share *
                          (1 - 1 / others.crowding));

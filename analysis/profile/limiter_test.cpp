@@ -84,6 +84,23 @@ TEST_F(Limiter, APortThatLoadStoreUnitsWaitForIsTheInterconnects) {
               HasSubstr("interconnect, ports by which SMs send requests (50 % busy"));
 }
 
+/// Now one and now another partition gets most requests: their ports have no more to do for that, and those
+/// of SMs none of it.
+TEST_F(Limiter, RequestsThatCrowdForATimeFillNoPort) {
+  const auto saved = [&](std::string_view of) {
+    for (const LimiterCandidate& c : limiter_candidates(kernel, machine))
+      if (c.name == of) return c.saved;
+    return 0.0;
+  };
+  unit("lsu_wait_network", "SM", 80, 0.6, 0.6);
+  unit("reply_out", "cluster", 40, 0.25, 0.25);
+  unit("reply_in", "partition", 64, 0.3, 0.2);
+  const double even = saved("network");
+  EXPECT_NEAR(even, 100'000 * 0.3 / 2, 1);
+  kernel.counters = {{"noc_requests", 640'000}, {"noc_requests_to_busiest", 30'000}};
+  EXPECT_NEAR(saved("network"), even, 1);
+}
+
 TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
   unit("pipe_fp32", "scheduler", 320, 0.9, 0.9);
   ASSERT_EQ(name(), "pipe_fp32");

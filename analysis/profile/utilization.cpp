@@ -120,6 +120,10 @@ double crowding(const KernelRecord& kernel, const core::MachineConfig& machine) 
   return std::max(1.0, busiest_by_mean(kernel, machine) / kRandomlyUneven);
 }
 
+bool strides_can_camp(const core::MachineConfig& machine) {
+  return machine.l2.hash == core::PartitionHash::kModulo || machine.l2.hash_bits != 0;
+}
+
 OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const UnitLoad* atomics = kernel.unit("l2_atomics");
   if (atomics == nullptr || atomics->busy == 0) return {1, crowding(kernel, machine)};

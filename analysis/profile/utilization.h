@@ -24,6 +24,9 @@ namespace gpusim::analysis {
 [[nodiscard]] double busiest_by_mean(const KernelRecord& kernel, const core::MachineConfig& machine);
 /// The same by what the busiest one gets of requests that are spread by lot; 1 at least.
 [[nodiscard]] double crowding(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// Whether long strides can meet in few memory partitions. Where a hash of all bits of an address chooses the
+/// partition, only a few words that many ask for can, wherever they lie.
+[[nodiscard]] bool strides_can_camp(const core::MachineConfig& machine);
 /// Of requests other than atomics, which go to few partitions if they are for few words.
 struct OtherRequests {
   double share = 1;     ///< of all requests
