@@ -52,14 +52,14 @@ add_library(gpusim_isa_backend OBJECT
   lowering/select_wmma.cpp
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/early_exit.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
-  lowering/complementary_writes.cpp lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/share_slots.cpp lowering/allocate.cpp
+  lowering/complementary_writes.cpp lowering/liveness.cpp lowering/dependences.cpp lowering/ready_operations.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/share_slots.cpp lowering/allocate.cpp
   lowering/machine_count.cpp lowering/machine_registers.cpp lowering/assign_registers.cpp lowering/alignment.cpp lowering/uniform_registers.cpp lowering/uniformity.cpp lowering/narrow_addresses.cpp lowering/address_registers.cpp lowering/missing_instructions.cpp lowering/contract.cpp lowering/merge_accesses.cpp lowering/aggregate_atomics.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/wide_products.cpp lowering/machine_classes.cpp lowering/known_divisors.cpp lowering/predicate_branches.cpp lowering/fold_conditions.cpp lowering/find_loops.cpp lowering/unroll.cpp lowering/unroll_cost.cpp lowering/join_steps.cpp lowering/schedule_rules.cpp lowering/schedule.cpp)
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
 gpusim_cold(gpusim_isa_backend)
 # Kernels are scheduled several times.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set_source_files_properties(lowering/schedule.cpp lowering/schedule_rules.cpp lowering/liveness.cpp lowering/machine_registers.cpp PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(lowering/schedule.cpp lowering/dependences.cpp lowering/ready_operations.cpp lowering/schedule_rules.cpp lowering/liveness.cpp lowering/machine_registers.cpp PROPERTIES COMPILE_OPTIONS -O2)
 endif()
 gpusim_unity(gpusim_isa_backend)
 # Selection of families of instructions that few programs use.

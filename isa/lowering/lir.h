@@ -169,6 +169,10 @@ struct Flow {
   }
 };
 [[nodiscard]] Flow build_flow(const Program& program);
+/// All blocks such that each stands behind those that it leads to, as far as loops allow. What is found by
+/// going along the flow until nothing changes needs few rounds in this order, or from its end, however the
+/// blocks are laid out.
+[[nodiscard]] std::vector<uint32_t> post_order(const Flow& flow);
 
 /// What all programs of a kernel number together: statements, inlined calls, variables whose address is
 /// taken.
@@ -234,6 +238,7 @@ void add_missing_instructions(Program& program, const Flow& flow, SimdLevel leve
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
 void find_uniform(Program& program, const Flow& flow);
+/// Of an order of operations: schedule.h
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible
   /// No operation goes before one that is so many places before it. Who looks far takes what could start at
@@ -245,10 +250,6 @@ struct ScheduleOptions {
   /// Only loads from global memory, and what they need, move before the rest, which stays in its order.
   bool only_loads = false;
 };
-/// Reorders the operations of some blocks; returns how often a warp then waits for global memory in each.
-/// schedule.cpp
-std::vector<uint32_t> schedule(Program& program, const Flow& flow, const ScheduleOptions& options,
-                               const std::vector<bool>& which);
 void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

@@ -7,6 +7,7 @@
 #include "isa/exec/device_services.h"
 #include "isa/lowering/link.h"
 #include "isa/lowering/machine_count.h"
+#include "isa/lowering/schedule.h"
 #include "isa/ptx/unsupported_spellings.h"
 
 namespace gpusim::isa {
@@ -118,52 +119,74 @@ uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, u
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
-/// Of a block, the schedule that was found, and how often a warp waits in it for global memory.
-struct ScheduledBlock {
-  std::optional<std::vector<lir::Op>> ops;
-  uint32_t waits = 0;
-};
+/// How far orders look ahead that are tried one after the other.
+constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
+/// So many eighths of the limit are tried.
+constexpr uint32_t kWhole = 8, kLeastTried = 4;
+
+/// The best order of the block that the scheduler has chosen, if one takes no more than `most` registers.
+/// Those that look less far ahead are tried if `several`.
+std::optional<lir::Order> best_order(lir::BlockScheduler& scheduler, uint32_t limit, uint32_t most,
+                                     bool several) {
+  std::optional<lir::Order> best;
+  for (const bool only_loads : {false, true}) {
+    for (const uint32_t window : kWindows) {
+      for (uint32_t eighths = kWhole; eighths >= kLeastTried; --eighths) {
+        const uint32_t tried = limit * eighths / kWhole;
+        lir::Order order = scheduler.order({tried, window, false, only_loads});
+        if (scheduler.registers(order) > most) continue;
+        if (!best || order.waits < best->waits) best = std::move(order);
+        if (tried == limit || best->waits == 0) return best;
+        break;
+      }
+      if (only_loads || !several) break;
+    }
+    if (best) break;
+  }
+  return best;
+}
+
+/// The same where the lanes of a warp stay together: all blocks have orders for one limit.
+std::vector<lir::Order> orders_in_lockstep(lir::BlockScheduler& scheduler, uint32_t blocks, uint32_t limit,
+                                           uint32_t most) {
+  for (const bool only_loads : {false, true}) {
+    for (uint32_t eighths = kWhole; eighths >= kLeastTried; --eighths) {
+      std::vector<lir::Order> orders;
+      bool fit = true;
+      for (uint32_t b = 0; b < blocks && fit; ++b) {
+        scheduler.choose(b);
+        orders.push_back(scheduler.order({limit * eighths / kWhole, kWindows.front(), true, only_loads}));
+        fit = scheduler.registers(orders.back()) <= most;
+      }
+      if (fit) return orders;
+    }
+  }
+  return {};
+}
 
 /// Each block is scheduled for as many registers as the limit leaves, or for fewer if that takes more. From
 /// compute capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits
 /// least often for global memory. If none stays below the limit, only loads start early, and the block is
-/// unchanged if even that takes too many. Before 7.0 this holds for all blocks together.
-void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
-  constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
+/// unchanged if even that takes too many. Before 7.0 this holds for all blocks together. `needed`: registers
+/// of the program as it is.
+void schedule_within(lir::Program& program, lir::BlockScheduler& scheduler, uint32_t limit, uint32_t needed,
+                     bool lockstep) {
   // Operations of a kernel for which only the first is tried: it bounds the time.
   constexpr size_t kLarge = 4096;
+  const uint32_t most = std::max(needed, limit);
+  const auto blocks = static_cast<uint32_t>(program.blocks.size());
+  if (lockstep) {
+    std::vector<lir::Order> orders = orders_in_lockstep(scheduler, blocks, limit, most);
+    for (size_t b = 0; b < orders.size(); ++b) program.blocks[b].ops = std::move(orders[b].ops);
+    return;
+  }
   size_t operations = 0;
   for (const lir::Block& block : program.blocks) operations += block.ops.size();
-  const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
-  std::vector<ScheduledBlock> best(program.blocks.size());
-  std::vector<bool> open(best.size(), true);  // a better one may be found
-  /// Tries it for the blocks of `which`, and leaves those there that take too many registers.
-  const auto attempt = [&](const lir::ScheduleOptions& options, std::vector<bool>& which) {
-    lir::Program scheduled = program;
-    const std::vector<uint32_t> waits = lir::schedule(scheduled, flow, options, which);
-    const std::vector<uint32_t> needed = lir::block_registers(scheduled, flow);
-    if (lockstep && std::ranges::any_of(needed, [&](uint32_t n) { return n > most; })) return;
-    for (size_t b = 0; b < which.size(); ++b) {
-      if (!which[b] || needed[b] > most) continue;
-      which[b] = false;
-      if (!best[b].ops || waits[b] < best[b].waits) best[b] = {std::move(scheduled.blocks[b].ops), waits[b]};
-      if (options.limit == limit || best[b].waits == 0) open[b] = false;
-    }
-  };
-  const auto any = [](const std::vector<bool>& blocks) {
-    return std::ranges::find(blocks, true) != blocks.end();
-  };
-  for (const bool only_loads : {false, true}) {
-    for (const uint32_t window : kWindows) {
-      std::vector<bool> which = open;
-      for (uint32_t eighths = 8; eighths >= 4 && any(which); --eighths)
-        attempt({limit * eighths / 8, window, lockstep, only_loads}, which);
-      if (lockstep || only_loads || operations > kLarge) break;
-    }
-    for (size_t b = 0; b < open.size(); ++b) open[b] = !best[b].ops;
+  for (uint32_t b = 0; b < blocks; ++b) {
+    scheduler.choose(b);
+    if (std::optional<lir::Order> best = best_order(scheduler, limit, most, operations <= kLarge))
+      program.blocks[b].ops = std::move(best->ops);
   }
-  for (size_t b = 0; b < best.size(); ++b)
-    if (best[b].ops) program.blocks[b].ops = std::move(*best[b].ops);
 }
 
 /// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each
@@ -182,11 +205,17 @@ uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, co
                                 const LoweringOptions& options, uint32_t most) {
   const bool lockstep = options.machine_capability < 70;
   uint32_t limit = schedule_limit(entry, options, most);
+  lir::Liveness live = lir::compute_liveness(program, flow);
+  const uint32_t needed = lir::machine_registers(program, live);
+  lir::BlockScheduler scheduler(program, live.crossings, lockstep);
   for (;; limit = std::min(next_limit(limit, options.register_file), most)) {
     lir::Program scheduled = program;
-    schedule_within(scheduled, flow, limit, lockstep);
+    schedule_within(scheduled, scheduler, limit, needed, lockstep);
     const bool higher = options.machine_capability >= 70 && limit < most;
-    if (higher && lir::machine_registers(scheduled, flow) > limit) continue;
+    if (higher) {
+      lir::find_segments(scheduled, live);
+      if (lir::machine_registers(scheduled, live) > limit) continue;
+    }
     program = std::move(scheduled);
     return limit;
   }

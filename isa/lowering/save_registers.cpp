@@ -36,9 +36,10 @@ class RegisterSaver {
       if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::kCall; }))
         continue;
       std::vector<Op> out;
+      const std::vector<Segment> segments = all_segments(program_, live_, b);
       for (uint32_t i = 0; i < ops.size(); ++i) {
         if (ops[i].kind == OpKind::kCall)
-          wrap(ops[i], b, 2 * (live_.first_op[b] + i), out);
+          wrap(ops[i], segments, 2 * (live_.first_op[b] + i), out);
         else
           out.push_back(ops[i]);
       }
@@ -47,9 +48,10 @@ class RegisterSaver {
   }
 
  private:
-  void wrap(Op& call, uint32_t block, uint32_t at, std::vector<Op>& out) {
+  /// `segments`: of the block.
+  void wrap(Op& call, const std::vector<Segment>& segments, uint32_t at, std::vector<Op>& out) {
     std::vector<Op> before, after;
-    for (const Segment& s : live_.segments[block]) {
+    for (const Segment& s : segments) {
       if (s.begin > at || s.end <= at || s.var == program_.stack_pointer) continue;
       if (program_.vars[s.var] == VarClass::kPredicate)
         save_predicate(s.var, before, after);

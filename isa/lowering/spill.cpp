@@ -68,6 +68,7 @@ class Spiller {
       }
       for (const Segment& s : live.segments[b]) costs_[s.var].length += s.end - s.begin + 1;
     }
+    for_each_through(program_, live, [&](const Segment& s) { costs_[s.var].length += s.end - s.begin + 1; });
     chosen_.assign(program_.vars.size(), false);
     bool any = false;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) any = relieve(live, b) || any;
@@ -76,7 +77,7 @@ class Spiller {
 
   /// Walks the points of one block; above the limit the cheapest live variables leave.
   bool relieve(const Liveness& live, uint32_t block) {
-    std::vector<Segment> segments = live.segments[block];
+    std::vector<Segment> segments = all_segments(program_, live, block);
     std::sort(segments.begin(), segments.end(),
               [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
     std::vector<Segment> alive;
