@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
-#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -178,7 +178,7 @@ class Counter {
         wide_addends_(program.vars.size(), 0),
         half_readers_(program.vars.size(), 0),
         divergent_(program.vars.size(), false),
-        above_(immediate_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges)) {
+        dominators_(static_cast<uint32_t>(program.blocks.size()), flow) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
         const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
@@ -264,10 +264,11 @@ class Counter {
   [[nodiscard]] bool only_added(Var v) const { return readers_[v] != 0 && readers_[v] == wide_addends_[v]; }
 
   void find_divergent() {
+    const std::vector<uint32_t> order = post_order(flow_);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const Block& block : program_.blocks) {
-        for (const Op& op : block.ops) {
+      for (size_t i = order.size(); i-- > 0;) {
+        for (const Op& op : program_.blocks[order[i]].ops) {
           bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
                         op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
           for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
@@ -297,10 +298,12 @@ class Counter {
 
   /// Whether the constant of the launch must be loaded in this block: no block on the way to it did.
   bool is_new(const LaunchConstant& c) {
-    std::vector<uint32_t>& there = loaded_[{static_cast<int>(c.source), c.wide, c.from}];
-    for (uint32_t b = block_at_; b != kNoBlock; b = above_[b])
-      if (std::ranges::find(there, b) != there.end()) return false;
-    there.push_back(block_at_);
+    std::map<uint32_t, uint32_t>& there = loaded_[{static_cast<int>(c.source), c.wide, c.from}];
+    const uint32_t enter = dominators_.enter(block_at_);
+    auto next = there.upper_bound(enter);
+    if (next != there.begin() && dominators_.dominates(std::prev(next)->second, block_at_)) return false;
+    while (next != there.end() && dominators_.dominates(block_at_, next->second)) next = there.erase(next);
+    there.emplace_hint(next, enter, block_at_);
     return true;
   }
 
@@ -638,10 +641,10 @@ class Counter {
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
-  std::vector<uint32_t> above_;                                    // immediate dominators of blocks
-  uint32_t block_at_ = 0;                                          // that is counted
+  Dominators dominators_;
+  uint32_t block_at_ = 0;  // that is counted
   /// The blocks that load a constant of the launch: by what it is.
-  std::map<std::tuple<int, bool, uint32_t>, std::vector<uint32_t>> loaded_;
+  std::map<std::tuple<int, bool, uint32_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {

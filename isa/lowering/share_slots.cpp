@@ -81,10 +81,11 @@ class SlotSharer {
     }
     live_out_.assign(n, none);
     written_in_.assign(n, none);
+    const std::vector<uint32_t> order = post_order(flow_);
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t b = n; b-- > 0;) {
-        for (const auto& [from, to] : flow_.out_of(static_cast<uint32_t>(b))) {
+      for (const uint32_t b : order) {
+        for (const auto& [from, to] : flow_.out_of(b)) {
           Set in = live_out_[to];
           for (size_t w = 0; w < words_; ++w) in[w] = read[to][w] | (in[w] & ~overwritten[to][w]);
           changed = join(live_out_[b], in) || changed;
@@ -93,11 +94,10 @@ class SlotSharer {
     }
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t b = 0; b < n; ++b) {
-        Set out = written_in_[b];
-        join(out, written[b]);
-        for (const auto& [from, to] : flow_.out_of(static_cast<uint32_t>(b)))
-          changed = join(written_in_[to], out) || changed;
+      for (size_t i = order.size(); i-- > 0;) {
+        Set out = written_in_[order[i]];
+        join(out, written[order[i]]);
+        for (const auto& [from, to] : flow_.out_of(order[i])) changed = join(written_in_[to], out) || changed;
       }
     }
   }

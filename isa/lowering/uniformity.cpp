@@ -3,6 +3,8 @@
 // place where its ways join. Both follow from each other, so they are found together, until nothing changes.
 #include "isa/lowering/uniformity.h"
 
+#include <algorithm>
+
 #include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
@@ -31,9 +33,10 @@ class Divergence {
   }
 
   std::vector<bool> run() {
+    const std::vector<uint32_t> order = post_order(flow_);
     while (changed_) {
       changed_ = false;
-      for (uint32_t b = 0; b < program_.blocks.size(); ++b) sweep(b);
+      std::for_each(order.rbegin(), order.rend(), [&](uint32_t b) { sweep(b); });
     }
     return std::move(divergent_);
   }
