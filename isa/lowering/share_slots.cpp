@@ -128,13 +128,16 @@ class SlotSharer {
       }
     }
     for (uint32_t slot = 0; slot < bytes_.size(); ++slot) {
-      for_each(conflicts_[slot], [&](uint32_t other) { add(conflicts_[other], slot); });
+      for_each(conflicts_[slot], conflicts_.size(), [&](uint32_t other) { add(conflicts_[other], slot); });
     }
   }
+  /// Those below `end`.
   template <class Fn>
-  static void for_each(const Set& set, Fn fn) {
-    for (size_t w = 0; w < set.size(); ++w) {
-      for (uint64_t left = set[w]; left != 0; left &= left - 1)
+  static void for_each(const Set& set, size_t end, Fn fn) {
+    for (size_t w = 0; w * 64 < end; ++w) {
+      uint64_t left = set[w];
+      if (end - w * 64 < 64) left &= (uint64_t{1} << (end - w * 64)) - 1;
+      for (; left != 0; left &= left - 1)
         fn(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(left))));
     }
   }
@@ -147,8 +150,7 @@ class SlotSharer {
     std::vector<bool> taken;
     for (uint32_t slot = 0; slot < bytes_.size(); ++slot) {
       taken.assign(end - first + 4, false);
-      for_each(conflicts_[slot], [&](uint32_t other) {
-        if (other >= slot) return;
+      for_each(conflicts_[slot], slot, [&](uint32_t other) {
         const uint32_t at = places_[other] / kUnit - first;
         for (uint32_t i = 0; i < bytes_[other] / kUnit; ++i) taken[at + i] = true;
       });
