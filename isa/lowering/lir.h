@@ -192,6 +192,10 @@ struct Statements {
   }
 };
 
+/// Inlining may multiply code, and so may what is saved around calls; beyond this many micro-ops the kernel
+/// is refused instead of filling memory.
+inline constexpr size_t kMaxOps = 4'000'000;
+
 struct CallPlan;  // call_plan.h
 
 // The passes, in order. Each is one file.
@@ -269,8 +273,8 @@ void drop_nops(Block& block);
 /// (or nothing more can move); returns how many 32-bit registers went to local memory. spill.cpp
 uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level);
 /// Keeps what lives across a call through the stack in the frame, for the callee uses the same registers.
-/// save_registers.cpp
-void save_registers(Program& program, const Flow& flow, SimdLevel level);
+/// False if that takes more operations than a program may have. save_registers.cpp
+[[nodiscard]] bool save_registers(Program& program, const Flow& flow, SimdLevel level);
 /// Lets spilled and saved values that are not wanted at the same time share their places in the frame, which
 /// begin at `first_byte`. share_slots.cpp
 void share_slots(Program& program, const Flow& flow, uint32_t first_byte);

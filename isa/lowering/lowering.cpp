@@ -1,5 +1,7 @@
 #include "isa/lowering/lowering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -283,7 +285,8 @@ constexpr int kAssignsFrom = 80;
 constexpr int kUniformFrom = 75;
 
 /// The passes between selection and allocation.
-void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
+void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image,
+                Diagnostics& errors) {
   uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                : options.max_registers;
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
@@ -325,7 +328,14 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::time_as_machine(program);
   }
   const uint32_t declared_bytes = program.local_bytes;
-  if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
+  if (program.stack_pointer != lir::kNoVar && !lir::save_registers(program, flow, simd)) {
+    errors.push_back({Diagnostic::Severity::kError, unit.function->loc,
+                      fmt::format("'{}' is too large: more than {} operations with those that save registers "
+                                  "around its calls",
+                                  unit.function->name, lir::kMaxOps),
+                      "let fewer values live across calls, or make fewer calls"});
+    return;
+  }
   uint32_t registers = lir::register_estimate(program, flow);
   const bool spilled = limit != 0 && registers > limit;
   if (spilled) {
@@ -391,7 +401,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (rewrites(units.back().program, options))
       shape(units.back().program, options.simd.value_or(best_simd_level()));
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
-    run_passes(units.back(), options, entry, image);
+    run_passes(units.back(), options, entry, image, errors);
   };
   lower(entry);
   for (const Function* f : plan.callables) lower(*f);

@@ -29,8 +29,9 @@ class RegisterSaver {
   RegisterSaver(Program& program, const Flow& flow, SimdLevel level)
       : program_(program), live_(compute_liveness(program, flow)), level_(level) {}
 
-  void run() {
+  bool run() {
     slots_.assign(program_.vars.size(), kNone);
+    size_t operations = 0;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       std::vector<Op>& ops = program_.blocks[b].ops;
       if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::kCall; }))
@@ -42,9 +43,12 @@ class RegisterSaver {
           wrap(ops[i], segments, 2 * (live_.first_op[b] + i), out);
         else
           out.push_back(ops[i]);
+        if (operations + out.size() > kMaxOps) return false;
       }
+      operations += out.size();
       ops = std::move(out);
     }
+    return true;
   }
 
  private:
@@ -127,8 +131,8 @@ Op frame_access(const Program& program, OpKind kind, Var v, uint32_t offset, Sim
   return op;
 }
 
-void save_registers(Program& program, const Flow& flow, SimdLevel level) {
-  RegisterSaver(program, flow, level).run();
+bool save_registers(Program& program, const Flow& flow, SimdLevel level) {
+  return RegisterSaver(program, flow, level).run();
 }
 
 void adjust_stack_pointer(Program& program, SimdLevel level) {
