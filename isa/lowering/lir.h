@@ -173,6 +173,19 @@ struct Flow {
 /// going along the flow until nothing changes needs few rounds in this order, or from its end, however the
 /// blocks are laid out.
 [[nodiscard]] std::vector<uint32_t> post_order(const Flow& flow);
+/// Calls fn(block, op) for all operations, along the flow and then against it in turn, while `again()`: what
+/// spreads from an operation to others, through loops too, needs few rounds.
+template <class Fn, class Again>
+void for_each_round(const Program& program, const Flow& flow, Fn fn, Again again) {
+  const std::vector<uint32_t> order = post_order(flow);
+  for (bool along = true; again(); along = !along) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t b = order[along ? order.size() - 1 - i : i];
+      const std::vector<Op>& ops = program.blocks[b].ops;
+      for (size_t k = 0; k < ops.size(); ++k) fn(b, ops[along ? k : ops.size() - 1 - k]);
+    }
+  }
+}
 
 /// What all programs of a kernel number together: statements, inlined calls, variables whose address is
 /// taken.

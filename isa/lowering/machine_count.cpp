@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
@@ -197,6 +198,11 @@ class Counter {
       }
     }
     find_divergent();
+    for (const Block& block : program.blocks)
+      waits_before_.push_back(
+          waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
+            return op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile);
+          })));
   }
 
   const std::vector<uint32_t>& blocks() {
@@ -264,22 +270,20 @@ class Counter {
   [[nodiscard]] bool only_added(Var v) const { return readers_[v] != 0 && readers_[v] == wide_addends_[v]; }
 
   void find_divergent() {
-    const std::vector<uint32_t> order = post_order(flow_);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t i = order.size(); i-- > 0;) {
-        for (const Op& op : program_.blocks[order[i]].ops) {
-          bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
-                        op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
-          for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
-          if (!varies) continue;
-          for_each_def(op, [&](Var v) {
-            changed = changed || !divergent_[v];
-            divergent_[v] = true;
-          });
-        }
-      }
-    }
+    bool changed = true;
+    const auto visit = [&](const Op& op) {
+      bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
+                    op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
+      for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
+      if (!varies) return;
+      for_each_def(op, [&](Var v) {
+        changed = changed || !divergent_[v];
+        divergent_[v] = true;
+      });
+    };
+    for_each_round(
+        program_, flow_, [&](uint32_t, const Op& op) { visit(op); },
+        [&] { return std::exchange(changed, false); });
   }
   static bool reads_lane(const Op& op) {
     return op.kind == OpKind::kAlu && op.num_src == 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
@@ -613,11 +617,7 @@ class Counter {
     const Op& last = program_.blocks[b].ops.back();
     if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.target > b || !divergent_[last.guard])
       return false;
-    for (uint32_t i = last.target; i <= b; ++i) {
-      for (const Op& op : program_.blocks[i].ops)
-        if (op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile)) return true;
-    }
-    return false;
+    return waits_before_[b + 1] != waits_before_[last.target];
   }
   bool predicable(uint32_t b) const {
     if (block_[b] > kMaxPredicated) return false;
@@ -646,6 +646,7 @@ class Counter {
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<int, bool, uint32_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
+  std::vector<uint32_t> waits_before_{0};           // atomics and volatile loads in the blocks before each
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {
     uint32_t count = 0;

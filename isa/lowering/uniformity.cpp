@@ -3,7 +3,6 @@
 // place where its ways join. Both follow from each other, so they are found together, until nothing changes.
 #include "isa/lowering/uniformity.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "isa/ptx/control_flow.h"
@@ -37,28 +36,24 @@ class Divergence {
   }
 
   std::vector<bool> run() {
-    const std::vector<uint32_t> order = post_order(flow_);
-    while (changed_) {
-      changed_ = false;
-      std::for_each(order.rbegin(), order.rend(), [&](uint32_t b) { sweep(b); });
-    }
+    for_each_round(
+        program_, flow_, [&](uint32_t b, const Op& op) { visit(b, op); },
+        [&] { return std::exchange(changed_, false); });
     return std::move(divergent_);
   }
 
  private:
-  void sweep(uint32_t b) {
-    for (const Op& op : program_.blocks[b].ops) {
-      const bool differs = is_divergent(op);
-      for_each_def(op, [&](Var v) {
-        if (divergent_[v] || !(differs || (several_[v] && parted_[b]))) return;
-        divergent_[v] = true;
-        changed_ = true;
-      });
-      if ((op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable) && differs && !splits_[b]) {
-        splits_[b] = true;
-        changed_ = true;
-        part(b);
-      }
+  void visit(uint32_t b, const Op& op) {
+    const bool differs = is_divergent(op);
+    for_each_def(op, [&](Var v) {
+      if (divergent_[v] || !(differs || (several_[v] && parted_[b]))) return;
+      divergent_[v] = true;
+      changed_ = true;
+    });
+    if ((op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable) && differs && !splits_[b]) {
+      splits_[b] = true;
+      changed_ = true;
+      part(b);
     }
   }
 
