@@ -119,6 +119,12 @@ bool early_clobber(const Program& program, const Op& op) {
   return results > 1 || (wide && narrow);
 }
 
+uint32_t count_crossing(const Program& program) {
+  uint32_t count = 0;
+  (void)number_crossing(program, count);
+  return count;
+}
+
 Crossings find_crossings(const Program& program, const Flow& flow) {
   Crossings c;
   uint32_t count = 0;

@@ -33,6 +33,8 @@ struct Crossings {
   std::vector<uint32_t> through_registers, through_predicates;
 };
 [[nodiscard]] Crossings find_crossings(const Program& program, const Flow& flow);
+/// How many variables those are. Each has a bit for each block.
+[[nodiscard]] uint32_t count_crossing(const Program& program);
 
 struct Liveness {
   Crossings crossings;

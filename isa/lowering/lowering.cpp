@@ -284,9 +284,26 @@ constexpr int kAssignsFrom = 80;
 /// The first with registers that a warp has once.
 constexpr int kUniformFrom = 75;
 
+/// Which values are alive in which blocks must fit the memory: of a set of bits, about five are there at
+/// once.
+bool liveness_fits(const lir::Unit& unit, Diagnostics& errors) {
+  constexpr uint64_t kMostBits = uint64_t{1} << 33;
+  const uint64_t blocks = unit.program.blocks.size(), values = lir::count_crossing(unit.program);
+  if (blocks * values <= kMostBits) return true;
+  errors.push_back(
+      {Diagnostic::Severity::kError,
+       unit.function->loc,
+       fmt::format("'{}' is too large after inlining its calls: {} blocks and {} values that live "
+                   "across them",
+                   unit.function->name, blocks, values),
+       {}});
+  return false;
+}
+
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image,
                 Diagnostics& errors) {
+  if (!liveness_fits(unit, errors)) return;
   uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                : options.max_registers;
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
