@@ -3,8 +3,10 @@
 // predicates occupied: in a group, the order changes only while an operation waits for its inputs, or starts
 // early. A group gives its best; a stretch may have thousands that are ready.
 #pragma once
+#include <functional>
 #include <map>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "isa/lowering/lir.h"

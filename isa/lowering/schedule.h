@@ -1,5 +1,6 @@
 // Orders for the operations of blocks: see schedule.cpp.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "isa/lowering/dependences.h"
