@@ -52,14 +52,14 @@ add_library(gpusim_isa_backend OBJECT
   lowering/select_wmma.cpp
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/early_exit.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
-  lowering/complementary_writes.cpp lowering/common_values.cpp lowering/single_lane.cpp lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/share_slots.cpp lowering/allocate.cpp
+  lowering/complementary_writes.cpp lowering/common_values.cpp lowering/single_lane.cpp lowering/liveness.cpp lowering/dependences.cpp lowering/ready_operations.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/share_slots.cpp lowering/allocate.cpp
   lowering/machine_count.cpp lowering/machine_registers.cpp lowering/assign_registers.cpp lowering/alignment.cpp lowering/uniform_registers.cpp lowering/uniformity.cpp lowering/narrow_addresses.cpp lowering/address_registers.cpp lowering/missing_instructions.cpp lowering/contract.cpp lowering/merge_accesses.cpp lowering/aggregate_atomics.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/wide_products.cpp lowering/machine_classes.cpp lowering/known_divisors.cpp lowering/predicate_branches.cpp lowering/fold_conditions.cpp lowering/find_loops.cpp lowering/unroll.cpp lowering/unroll_cost.cpp lowering/join_steps.cpp lowering/schedule_rules.cpp lowering/schedule.cpp)
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
 gpusim_cold(gpusim_isa_backend)
-# Kernels are scheduled several times.
+# Kernels are scheduled several times, and sets of thousands of values that are spilled compared.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set_source_files_properties(lowering/schedule.cpp lowering/schedule_rules.cpp lowering/liveness.cpp lowering/machine_registers.cpp PROPERTIES COMPILE_OPTIONS -O2)
+  set_source_files_properties(lowering/schedule.cpp lowering/dependences.cpp lowering/ready_operations.cpp lowering/schedule_rules.cpp lowering/liveness.cpp lowering/machine_registers.cpp lowering/spill.cpp lowering/share_slots.cpp PROPERTIES COMPILE_OPTIONS -O2)
 endif()
 gpusim_unity(gpusim_isa_backend)
 # Selection of families of instructions that few programs use.
@@ -79,7 +79,7 @@ gpusim_target_defaults(gpusim_isa_semantics)
 gpusim_test(isa_backend_test
   SOURCES exec/opcode_test.cpp exec/forms_test.cpp exec/semantics_test.cpp exec/memory_test.cpp exec/float8_test.cpp exec/cluster_test.cpp
           lowering/lowering_test.cpp lowering/assign_registers_test.cpp lowering/at_exit_test.cpp lowering/contract_test.cpp lowering/fuse_test.cpp lowering/narrow_addresses_test.cpp lowering/address_registers_test.cpp lowering/merge_accesses_test.cpp lowering/aggregate_atomics_test.cpp lowering/control_flow_lowering_test.cpp lowering/inlining_test.cpp lowering/call_lowering_test.cpp
-          lowering/clean_passes_test.cpp lowering/predicate_branches_test.cpp lowering/complementary_writes_test.cpp lowering/common_values_test.cpp lowering/schedule_test.cpp lowering/launch_constants_test.cpp lowering/schedule_distance_test.cpp lowering/schedule_limits_test.cpp lowering/schedule_barriers_test.cpp lowering/machine_classes_test.cpp lowering/unroll_test.cpp lowering/fold_conditions_test.cpp lowering/early_exit_test.cpp lowering/registers_test.cpp lowering/machine_count_test.cpp
+          lowering/clean_passes_test.cpp lowering/predicate_branches_test.cpp lowering/complementary_writes_test.cpp lowering/common_values_test.cpp lowering/schedule_test.cpp lowering/launch_constants_test.cpp lowering/schedule_distance_test.cpp lowering/schedule_limits_test.cpp lowering/schedule_barriers_test.cpp lowering/machine_classes_test.cpp lowering/unroll_test.cpp lowering/fold_conditions_test.cpp lowering/early_exit_test.cpp lowering/registers_test.cpp lowering/lowering_time_test.cpp lowering/machine_count_test.cpp
           lowering/texture_reference_test.cpp exec/texture_test.cpp lowering/texture_statement_test.cpp exec/wmma_test.cpp
           exec/wmma_small_test.cpp
   DEPS gpusim_isa SUITES)

@@ -26,15 +26,15 @@ struct Interval {
 std::vector<Interval> intervals(const Program& program, const Flow& flow) {
   const Liveness live = compute_liveness(program, flow);
   std::vector<Interval> of_var(program.vars.size());
-  for (const std::vector<Segment>& block : live.segments) {
-    for (const Segment& s : block) {
-      if (s.var == program.stack_pointer) continue;
-      Interval& i = of_var[s.var];
-      i.var = s.var;
-      i.begin = std::min(i.begin, s.begin);
-      i.end = std::max(i.end, s.end);
-    }
-  }
+  const auto cover = [&](const Segment& s) {
+    if (s.var == program.stack_pointer) return;
+    Interval& i = of_var[s.var];
+    i.var = s.var;
+    i.begin = std::min(i.begin, s.begin);
+    i.end = std::max(i.end, s.end);
+  };
+  for (const std::vector<Segment>& block : live.segments) std::ranges::for_each(block, cover);
+  for_each_through(program, live, cover);
   std::erase_if(of_var, [](const Interval& i) { return i.var == kNoVar; });
   std::stable_sort(of_var.begin(), of_var.end(),
                    [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

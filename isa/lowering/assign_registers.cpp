@@ -108,6 +108,7 @@ class Assignment {
         address_(program.vars.size(), kNoVar) {
     find_constants();
     for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
+    span_through();
     join();
   }
 
@@ -209,6 +210,23 @@ class Assignment {
       }
       resting_[s.var].push_back(span);
     }
+  }
+
+  /// What lives through blocks that do not mention it. A constant that no loop reads is in no register there.
+  void span_through() {
+    const std::vector<Var>& variables = live_.crossings.variables;
+    BitSet outside(variables.size()), inside(variables.size());
+    for (size_t n = 0; n < variables.size(); ++n) {
+      const Var v = variables[n];
+      if (v == program_.stack_pointer || thread_registers(program_, v) == 0) continue;
+      if (!constant_[v]) outside.set(n);
+      if (!constant_[v] || in_loop_[v]) inside.set(n);
+    }
+    const auto counts = [&](uint32_t b) -> const BitSet& { return in_loop(b) ? inside : outside; };
+    for_each_through(program_, live_, counts, [&](const Segment& s) {
+      wanted_[s.var].push_back({s.begin, s.end});
+      resting_[s.var].push_back({s.begin, s.end});
+    });
   }
 
   [[nodiscard]] bool is_uniform(const Value& v) const {

@@ -19,11 +19,14 @@ bool is_register_copy(const Op& op) {
 
 class Coalescer {
  public:
-  Coalescer(Program& program, const Flow& flow) : program_(program), ranges_(program.vars.size()) {
+  Coalescer(Program& program, const Flow& flow)
+      : program_(program), ranges_(program.vars.size()), sizes_(program.vars.size(), 0) {
     const Liveness live = compute_liveness(program, flow);
     for (const std::vector<Segment>& block : live.segments) {
       for (const Segment& s : block) ranges_[s.var].push_back(s);
     }
+    for (Var v = 0; v < program.vars.size(); ++v) sizes_[v] = ranges_[v].size();
+    add_through(live);
     for (std::vector<Segment>& r : ranges_) std::sort(r.begin(), r.end(), before);
     for (Var v = 0; v < program.vars.size(); ++v) root_.push_back(v);
   }
@@ -46,6 +49,18 @@ class Coalescer {
   }
 
  private:
+  /// What lives through blocks: each of them is a segment.
+  void add_through(const Liveness& live) {
+    std::vector<uint32_t> starts;  // of the blocks that are not empty
+    for (size_t b = 0; b < program_.blocks.size(); ++b)
+      if (!program_.blocks[b].ops.empty()) starts.push_back(2 * live.first_op[b]);
+    for_each_through(program_, live, [&](const Segment& s) {
+      ranges_[s.var].push_back(s);
+      const auto first = std::ranges::lower_bound(starts, s.begin);
+      sizes_[s.var] += static_cast<size_t>(std::ranges::upper_bound(starts, s.end) - first);
+    });
+  }
+
   static bool before(const Segment& a, const Segment& b) { return a.begin < b.begin; }
 
   Var find(Var v) {
@@ -57,9 +72,9 @@ class Coalescer {
     a = find(a);
     b = find(b);
     if (a == b || program_.vars[a] != program_.vars[b]) return;
-    if (ranges_[a].size() > ranges_[b].size()) std::swap(a, b);
+    if (sizes_[a] > sizes_[b]) std::swap(a, b);
     std::vector<Segment>& to = ranges_[b];
-    if (to.size() + ranges_[a].size() > kMaxSegments || !disjoint(ranges_[a], to)) return;
+    if (sizes_[b] + sizes_[a] > kMaxSegments || !disjoint(ranges_[a], to)) return;
     root_[a] = b;
     if (a < program_.narrow.size() || b < program_.narrow.size()) {
       program_.narrow.resize(program_.vars.size(), false);
@@ -76,6 +91,7 @@ class Coalescer {
         to[kept++] = s;
     }
     to.resize(kept);
+    sizes_[b] = kept;
     ranges_[a] = {};
   }
 
@@ -100,6 +116,7 @@ class Coalescer {
 
   Program& program_;
   std::vector<std::vector<Segment>> ranges_;  // of each root
+  std::vector<size_t> sizes_;  // of these, where those of neighbouring blocks that were not joined yet count
   std::vector<Var> root_;
 };
 

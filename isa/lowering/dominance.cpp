@@ -4,7 +4,7 @@ namespace gpusim::isa::lir {
 
 SsaValues::SsaValues(const Program& program, const Flow& flow) : value_(program.vars.size(), false) {
   const uint32_t blocks = static_cast<uint32_t>(program.blocks.size());
-  number_tree(immediate_dominators(blocks, flow.edges));
+  const Dominators dominators(blocks, flow);
   std::vector<uint32_t> writes(program.vars.size(), 0), block_of(program.vars.size(), kNone),
       position(program.vars.size(), 0);
   uint32_t at = 0;
@@ -27,17 +27,15 @@ SsaValues::SsaValues(const Program& program, const Flow& flow) : value_(program.
       ++at;
       for_each_use(op, [&](Var v) {
         if (!value_[v]) return;
-        const bool after = block_of[v] == b ? position[v] < at : dominates(block_of[v], b);
+        const bool after = block_of[v] == b ? position[v] < at : dominators.dominates(block_of[v], b);
         if (!after) value_[v] = false;
       });
     }
   }
 }
 
-void SsaValues::number_tree(const std::vector<uint32_t>& parent) {
-  const uint32_t n = static_cast<uint32_t>(parent.size());
-  enter_.assign(n, 0);
-  leave_.assign(n, 0);
+Dominators::Dominators(uint32_t n, const Flow& flow) : enter_(n, 0), leave_(n, 0) {
+  const std::vector<uint32_t> parent = immediate_dominators(n, flow.edges);
   std::vector<std::vector<uint32_t>> children(n);
   std::vector<std::pair<uint32_t, size_t>> stack;
   for (uint32_t b = 0; b < n; ++b) {

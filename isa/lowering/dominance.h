@@ -8,19 +8,27 @@
 
 namespace gpusim::isa::lir {
 
+/// Which blocks every way to a block goes through, from a depth-first walk of the dominator tree.
+class Dominators {
+ public:
+  Dominators(uint32_t blocks, const Flow& flow);
+  [[nodiscard]] bool dominates(uint32_t a, uint32_t b) const {
+    return enter_[a] <= enter_[b] && leave_[b] <= leave_[a];
+  }
+  /// When the walk enters the block: dominators of one block have ascending numbers.
+  [[nodiscard]] uint32_t enter(uint32_t b) const { return enter_[b]; }
+
+ private:
+  std::vector<uint32_t> enter_, leave_;  // of each block
+};
+
 class SsaValues {
  public:
   SsaValues(const Program& program, const Flow& flow);
   [[nodiscard]] bool is_value(Var v) const { return value_[v]; }
 
  private:
-  [[nodiscard]] bool dominates(uint32_t a, uint32_t b) const {
-    return enter_[a] <= enter_[b] && leave_[b] <= leave_[a];
-  }
-  void number_tree(const std::vector<uint32_t>& parent);
-
   std::vector<bool> value_;
-  std::vector<uint32_t> enter_, leave_;  // depth-first interval of each block in the dominator tree
 };
 
 }  // namespace gpusim::isa::lir

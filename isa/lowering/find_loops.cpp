@@ -1,6 +1,7 @@
 #include "isa/lowering/find_loops.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpusim::isa::lir {
 namespace {
@@ -343,16 +344,17 @@ bool LoopFinder::stores_what_it_read(uint32_t header, uint32_t latch, const std:
     for (const Var v : op.pred_src) uses = uses || (v != kNoVar && read[v]);
     return uses;
   };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Op* op : ops) {
-      if (!is_load(*op, space) && !uses_read(*op, 0, op->num_src)) continue;
-      for_each_def(*op, [&](Var v) {
-        changed = changed || !read[v];
-        read[v] = true;
-      });
-    }
-  }
+  bool changed = true;
+  const auto visit = [&](const Op* op) {
+    if (!is_load(*op, space) && !uses_read(*op, 0, op->num_src)) return;
+    for_each_def(*op, [&](Var v) {
+      changed = changed || !read[v];
+      read[v] = true;
+    });
+  };
+  // In turn from both ends: values may be handed on from iteration to iteration.
+  for (bool along = true; std::exchange(changed, false); along = !along)
+    along ? std::for_each(ops.begin(), ops.end(), visit) : std::for_each(ops.rbegin(), ops.rend(), visit);
   uint32_t skipped_to = header;  // blocks before it may be jumped over, by what was read
   for (uint32_t b = header; b <= latch; ++b) {
     for (const Op& op : old_[b].ops) {

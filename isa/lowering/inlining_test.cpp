@@ -136,6 +136,11 @@ TEST(CallLowering, RefusesWhatInliningMakesTooLarge) {
     EXPECT_THAT(lower_error(thread_kernel("", calls(1000), "sm_35", function)),
                 testing::HasSubstr("the kernel is too large after inlining its calls"));
   }
+  // A bit for each value and block.
+  std::string values = ".func f() { .reg .b32 %r<1000>; .reg .pred %p;\n";
+  for (int i = 0; i < 1000; ++i) values += fmt::format("L{0}: add.u32 %r{0}, %r{0}, 1; @%p bra L{0};\n", i);
+  EXPECT_THAT(lower_error(thread_kernel("", calls(100), "sm_35", values + "ret; }\n")),
+              testing::HasSubstr("values that live across them"));
 }
 
 }  // namespace

@@ -172,6 +172,23 @@ struct Flow {
   }
 };
 [[nodiscard]] Flow build_flow(const Program& program);
+/// All blocks such that each stands behind those that it leads to, as far as loops allow. What is found by
+/// going along the flow until nothing changes needs few rounds in this order, or from its end, however the
+/// blocks are laid out.
+[[nodiscard]] std::vector<uint32_t> post_order(const Flow& flow);
+/// Calls fn(block, op) for all operations, along the flow and then against it in turn, while `again()`: what
+/// spreads from an operation to others, through loops too, needs few rounds.
+template <class Fn, class Again>
+void for_each_round(const Program& program, const Flow& flow, Fn fn, Again again) {
+  const std::vector<uint32_t> order = post_order(flow);
+  for (bool along = true; again(); along = !along) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t b = order[along ? order.size() - 1 - i : i];
+      const std::vector<Op>& ops = program.blocks[b].ops;
+      for (size_t k = 0; k < ops.size(); ++k) fn(b, ops[along ? k : ops.size() - 1 - k]);
+    }
+  }
+}
 
 /// What all programs of a kernel number together: statements, inlined calls, variables whose address is
 /// taken.
@@ -190,6 +207,10 @@ struct Statements {
     return static_cast<ObjectId>(kFirstObject + addressed.size() - 1);
   }
 };
+
+/// Inlining may multiply code, and so may what is saved around calls; beyond this many micro-ops the kernel
+/// is refused instead of filling memory.
+inline constexpr size_t kMaxOps = 4'000'000;
 
 struct CallPlan;  // call_plan.h
 
@@ -239,6 +260,7 @@ void add_missing_instructions(Program& program, const Flow& flow, SimdLevel leve
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
 void find_uniform(Program& program, const Flow& flow);
+/// Of an order of operations: schedule.h
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible
   /// No operation goes before one that is so many places before it. Who looks far takes what could start at
@@ -250,10 +272,6 @@ struct ScheduleOptions {
   /// Only loads from global memory, and what they need, move before the rest, which stays in its order.
   bool only_loads = false;
 };
-/// Reorders the operations of some blocks; returns how often a warp then waits for global memory in each.
-/// schedule.cpp
-std::vector<uint32_t> schedule(Program& program, const Flow& flow, const ScheduleOptions& options,
-                               const std::vector<bool>& which);
 void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp
@@ -278,8 +296,8 @@ void drop_nops(Block& block);
 /// (or nothing more can move); returns how many 32-bit registers went to local memory. spill.cpp
 uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level);
 /// Keeps what lives across a call through the stack in the frame, for the callee uses the same registers.
-/// save_registers.cpp
-void save_registers(Program& program, const Flow& flow, SimdLevel level);
+/// False if that takes more operations than a program may have. save_registers.cpp
+[[nodiscard]] bool save_registers(Program& program, const Flow& flow, SimdLevel level);
 /// Lets spilled and saved values that are not wanted at the same time share their places in the frame, which
 /// begin at `first_byte`. share_slots.cpp
 void share_slots(Program& program, const Flow& flow, uint32_t first_byte);

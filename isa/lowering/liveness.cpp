@@ -7,35 +7,6 @@
 namespace gpusim::isa::lir {
 namespace {
 
-/// Fixed-size bit set over the variables that cross blocks.
-class BitSet {
- public:
-  explicit BitSet(size_t bits = 0) : words_((bits + 63) / 64) {}
-  void set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
-  void reset(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
-  [[nodiscard]] bool test(size_t i) const { return (words_[i / 64] >> (i % 64)) & 1; }
-  /// this |= a & ~b; true if something was added.
-  bool add(const BitSet& a, const BitSet* without) {
-    uint64_t changed = 0;
-    for (size_t i = 0; i < words_.size(); ++i) {
-      const uint64_t next =
-          words_[i] | (a.words_[i] & (without != nullptr ? ~without->words_[i] : ~uint64_t{0}));
-      changed |= next ^ words_[i];
-      words_[i] = next;
-    }
-    return changed != 0;
-  }
-  template <class Fn>
-  void for_each(Fn fn) const {
-    for (size_t w = 0; w < words_.size(); ++w) {
-      for (uint64_t left = words_[w]; left != 0; left &= left - 1) fn(w * 64 + std::countr_zero(left));
-    }
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
-
 template <class Fn>
 void visit_uses(const Program& program, const Op& op, Fn fn) {
   for_each_use(op, fn);
@@ -73,60 +44,59 @@ std::vector<uint32_t> number_crossing(const Program& program, uint32_t& count) {
 
 struct DataFlow {
   std::vector<BitSet> live_in, live_out, defined_in;
+  std::vector<BitSet> mentioned;
 };
 
 DataFlow solve(const Program& program, const Flow& flow, const std::vector<uint32_t>& number,
                uint32_t count) {
   const size_t n = program.blocks.size();
-  std::vector<BitSet> reads(n, BitSet(count)), kills(n, BitSet(count)), defines(n, BitSet(count));
+  DataFlow d;
+  d.live_in.assign(n, BitSet(count));
+  d.mentioned.assign(n, BitSet(count));
+  std::vector<BitSet> kills(n, BitSet(count)), defines(n, BitSet(count));
   for (size_t b = 0; b < n; ++b) {
     for (const Op& op : program.blocks[b].ops) {
       visit_uses(program, op, [&](Var v) {
-        if (number[v] != kNone && !kills[b].test(number[v])) reads[b].set(number[v]);
+        if (number[v] == kNone) return;
+        d.mentioned[b].set(number[v]);
+        if (!kills[b].test(number[v])) d.live_in[b].set(number[v]);
       });
       visit_defs(program, op, [&](Var v) {
         if (number[v] == kNone) return;
+        d.mentioned[b].set(number[v]);
         defines[b].set(number[v]);
         if (op.overwrites()) kills[b].set(number[v]);
       });
     }
   }
-  DataFlow d;
-  d.live_in = reads;
   d.live_out.assign(n, BitSet(count));
   d.defined_in.assign(n, BitSet(count));
-  std::vector<BitSet>& defined_out = defines;
   std::vector<std::vector<uint32_t>> predecessors(n);
   for (const auto& [from, to] : flow.edges) predecessors[to].push_back(from);
-  std::vector<uint32_t> work;
-  std::vector<bool> queued(n, true);
-  for (uint32_t b = 0; b < n; ++b) work.push_back(b);
-  while (!work.empty()) {  // backward: live
-    const uint32_t b = work.back();
-    work.pop_back();
-    queued[b] = false;
-    for (const auto& [from, s] : flow.out_of(b)) d.live_out[b].add(d.live_in[s], nullptr);
-    if (!d.live_in[b].add(d.live_out[b], &kills[b])) {
-      // nothing new, but the first visit of a block must still reach its predecessors through reads
-    }
-    for (const uint32_t p : predecessors[b]) {
-      if (!queued[p] && d.live_out[p].add(d.live_in[b], nullptr)) {
-        queued[p] = true;
-        work.push_back(p);
-      }
+  // Along the flow, not the layout: else a chain of blocks that stand in another order is walked once for
+  // each.
+  std::vector<uint32_t> order = post_order(flow);
+  std::vector<bool> waiting(n, true);
+  for (bool changed = true; changed;) {  // backward: live
+    changed = false;
+    for (const uint32_t b : order) {
+      if (!waiting[b]) continue;
+      waiting[b] = false;
+      for (const auto& [from, s] : flow.out_of(b)) d.live_out[b].add(d.live_in[s]);
+      if (!d.live_in[b].add(d.live_out[b], kills[b])) continue;
+      for (const uint32_t p : predecessors[b]) waiting[p] = changed = true;
     }
   }
-  for (uint32_t b = static_cast<uint32_t>(n); b-- > 0;) work.push_back(b);
-  queued.assign(n, true);
-  while (!work.empty()) {  // forward: may be defined
-    const uint32_t b = work.back();
-    work.pop_back();
-    queued[b] = false;
-    defined_out[b].add(d.defined_in[b], nullptr);
-    for (const auto& [from, s] : flow.out_of(b)) {
-      if (d.defined_in[s].add(defined_out[b], nullptr) && !queued[s]) {
-        queued[s] = true;
-        work.push_back(s);
+  std::ranges::reverse(order);
+  waiting.assign(n, true);
+  for (bool changed = true; changed;) {  // forward: may be defined
+    changed = false;
+    for (const uint32_t b : order) {
+      if (!waiting[b]) continue;
+      waiting[b] = false;
+      defines[b].add(d.defined_in[b]);
+      for (const auto& [from, s] : flow.out_of(b)) {
+        if (d.defined_in[s].add(defines[b])) waiting[s] = changed = true;
       }
     }
   }
@@ -149,70 +119,127 @@ bool early_clobber(const Program& program, const Op& op) {
   return results > 1 || (wide && narrow);
 }
 
-Liveness compute_liveness(const Program& program, const Flow& flow) {
+uint32_t count_crossing(const Program& program) {
   uint32_t count = 0;
-  const std::vector<uint32_t> number = number_crossing(program, count);
-  std::vector<Var> var_of(count);
-  for (Var v = 0; v < number.size(); ++v) {
-    if (number[v] != kNone) var_of[number[v]] = v;
+  (void)number_crossing(program, count);
+  return count;
+}
+
+Crossings find_crossings(const Program& program, const Flow& flow) {
+  Crossings c;
+  uint32_t count = 0;
+  c.number = number_crossing(program, count);
+  c.variables.resize(count);
+  BitSet one(count), two(count), predicate(count);  // by what a thread has for it
+  for (Var v = 0; v < c.number.size(); ++v) {
+    const uint32_t n = c.number[v];
+    if (n == kNone) continue;
+    c.variables[n] = v;
+    if (v == program.stack_pointer) continue;
+    if (const uint32_t width = thread_registers(program, v); width != 0) (width == 1 ? one : two).set(n);
+    if (program.vars[v] == VarClass::kPredicate) predicate.set(n);
   }
-  const DataFlow d = solve(program, flow, number, count);
-  Liveness live;
-  live.segments.resize(program.blocks.size());
-  std::vector<uint32_t> slot(program.vars.size(), kNone);  // index into the block's segments
+  DataFlow d = solve(program, flow, c.number, count);
+  for (size_t b = 0; b < program.blocks.size(); ++b) {
+    BitSet& through = d.live_in[b];
+    through.keep(d.defined_in[b]);
+    std::vector<Var>& entering = c.entering.emplace_back();
+    through.for_each_with(d.mentioned[b], [&](size_t v) { entering.push_back(c.variables[v]); });
+    through.remove(d.mentioned[b]);
+    if (program.blocks[b].ops.empty()) through = BitSet(count);
+    c.through_registers.push_back(static_cast<uint32_t>(through.common(one) + 2 * through.common(two)));
+    c.through_predicates.push_back(static_cast<uint32_t>(through.common(predicate)));
+  }
+  c.through = std::move(d.live_in);
+  c.live_out = std::move(d.live_out);
+  return c;
+}
+
+std::vector<Segment> SegmentFinder::find(uint32_t block, const std::vector<Op>& ops, uint32_t first_op) {
+  std::vector<Segment> segments;
+  // An empty block has no half-step of its own: what lives through it has a segment in the next one.
+  if (ops.empty()) return segments;
+  uint32_t index = first_op;
+  const uint32_t block_end = 2 * (index + static_cast<uint32_t>(ops.size())) - 1;
+  const auto open = [&](Var v, uint32_t at) {
+    slot_[v] = static_cast<uint32_t>(segments.size());
+    segments.push_back({v, at, at});
+  };
+  for (const Var v : crossings_.entering[block]) open(v, 2 * index);
+  const auto read = [&](Var v, uint32_t at) {
+    if (slot_[v] == kNone) open(v, at);
+    segments[slot_[v]].end = std::max(segments[slot_[v]].end, at);
+  };
+  const auto write = [&](Var v, uint32_t at, bool kills) {
+    // The range of the old value ended with its last reader; nothing lives in the gap.
+    if (kills && slot_[v] != kNone && segments[slot_[v]].end + 1 < at) open(v, at);
+    read(v, at);
+  };
+  for (const Op& op : ops) {
+    const uint32_t at = 2 * index++;
+    const Var own = op.folded == kNone ? kNoVar : program_.folded[op.folded].dst[0];
+    visit_uses(program_, op, [&](Var v) {
+      if (v != own) read(v, at);
+    });
+    const bool clobber = early_clobber(program_, op), kills = op.overwrites();
+    for (int i = 0; i < op.num_dst; ++i) {
+      if (clobber) write(op.dst[i], at, kills);
+    }
+    for_each_def(op, [&](Var v) { write(v, at + 1, kills); });
+  }
+  for (uint32_t i = 0; i < segments.size(); ++i) {
+    Segment& s = segments[i];
+    if (slot_[s.var] != i) continue;
+    const uint32_t n = crossings_.number[s.var];
+    if (n != kNone && crossings_.live_out[block].test(n)) s.end = std::max(block_end, s.end);
+  }
+  for (const Segment& s : segments) slot_[s.var] = kNone;
+  return segments;
+}
+
+void find_segments(const Program& program, Liveness& live) {
+  SegmentFinder finder(program, live.crossings);
+  live.first_op.clear();
+  live.segments.clear();
   uint32_t index = 0;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    const std::vector<Op>& ops = program.blocks[b].ops;
     live.first_op.push_back(index);
-    std::vector<Segment>& segments = live.segments[b];
-    const uint32_t ops = static_cast<uint32_t>(program.blocks[b].ops.size());
-    const uint32_t block_end = 2 * (index + ops) - 1;
-    // An empty block has no half-step of its own: what lives through it has a segment in the next one.
-    if (ops == 0) continue;
-    d.live_in[b].for_each([&](size_t g) {
-      if (!d.defined_in[b].test(g)) return;
-      slot[var_of[g]] = static_cast<uint32_t>(segments.size());
-      segments.push_back({var_of[g], 2 * index, 2 * index});
-    });
-    const auto open = [&](Var v, uint32_t at) {
-      slot[v] = static_cast<uint32_t>(segments.size());
-      segments.push_back({v, at, at});
-    };
-    const auto read = [&](Var v, uint32_t at) {
-      if (slot[v] == kNone) open(v, at);
-      segments[slot[v]].end = std::max(segments[slot[v]].end, at);
-    };
-    const auto write = [&](Var v, uint32_t at, bool kills) {
-      // The range of the old value ended with its last reader; nothing lives in the gap.
-      if (kills && slot[v] != kNone && segments[slot[v]].end + 1 < at) open(v, at);
-      read(v, at);
-    };
-    for (const Op& op : program.blocks[b].ops) {
-      const uint32_t at = 2 * index++;
-      const Var own = op.folded == kNone ? kNoVar : program.folded[op.folded].dst[0];
-      visit_uses(program, op, [&](Var v) {
-        if (v != own) read(v, at);
-      });
-      const bool clobber = early_clobber(program, op), kills = op.overwrites();
-      for (int i = 0; i < op.num_dst; ++i) {
-        if (clobber) write(op.dst[i], at, kills);
-      }
-      for_each_def(op, [&](Var v) { write(v, at + 1, kills); });
-    }
-    for (uint32_t i = 0; i < segments.size(); ++i) {
-      Segment& s = segments[i];
-      if (slot[s.var] != i) continue;
-      if (number[s.var] != kNone && d.live_out[b].test(number[s.var])) s.end = std::max(block_end, s.end);
-    }
-    for (const Segment& s : segments) slot[s.var] = kNone;
+    live.segments.push_back(finder.find(b, ops, index));
+    index += static_cast<uint32_t>(ops.size());
   }
+}
+
+Liveness compute_liveness(const Program& program, const Flow& flow) {
+  Liveness live;
+  live.crossings = find_crossings(program, flow);
+  find_segments(program, live);
   return live;
 }
 
-std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live, uint32_t block) {
-  const uint32_t first = 2 * live.first_op[block];
-  const size_t steps = 2 * program.blocks[block].ops.size() + 1;
+std::vector<Segment> all_segments(const Program& program, const Liveness& live, uint32_t block) {
+  const Crossings& c = live.crossings;
+  const uint32_t begin = 2 * live.first_op[block],
+                 end = begin + 2 * static_cast<uint32_t>(program.blocks[block].ops.size()) - 1;
+  std::vector<Segment> all;
+  auto own = live.segments[block].begin();
+  const auto first_of_others = own + static_cast<std::ptrdiff_t>(c.entering[block].size());
+  c.through[block].for_each([&](size_t n) {
+    for (; own != first_of_others && c.number[own->var] < n; ++own) all.push_back(*own);
+    all.push_back({c.variables[n], begin, end});
+  });
+  all.insert(all.end(), own, live.segments[block].end());
+  return all;
+}
+
+std::vector<uint32_t> pressure_of(const Program& program, const std::vector<Segment>& segments,
+                                  uint32_t through, uint32_t first_op, size_t ops) {
+  const uint32_t first = 2 * first_op;
+  const size_t steps = 2 * ops + 1;
   std::vector<int64_t> change(steps + 1, 0);
-  for (const Segment& s : live.segments[block]) {
+  change[0] += through;
+  change[steps - 1] -= through;
+  for (const Segment& s : segments) {
     if (s.var == program.stack_pointer) continue;  // always alive: register_estimate() adds it
     const uint32_t width = thread_registers(program, s.var);
     change[s.begin - first] += width;
@@ -225,6 +252,11 @@ std::vector<uint32_t> block_pressure(const Program& program, const Liveness& liv
     pressure[i] = static_cast<uint32_t>(sum);
   }
   return pressure;
+}
+
+std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live, uint32_t block) {
+  return pressure_of(program, live.segments[block], live.crossings.through_registers[block],
+                     live.first_op[block], program.blocks[block].ops.size());
 }
 
 std::vector<double> block_weights(const Program& program) {
@@ -284,6 +316,32 @@ Flow build_flow(const Program& program) {
   }
   flow.first_edge.push_back(static_cast<uint32_t>(flow.edges.size()));
   return flow;
+}
+
+std::vector<uint32_t> post_order(const Flow& flow) {
+  const auto blocks = static_cast<uint32_t>(flow.first_edge.size() - 1);
+  std::vector<uint32_t> order;
+  order.reserve(blocks);
+  std::vector<bool> seen(blocks, false);
+  std::vector<std::pair<uint32_t, uint32_t>> stack;  // a block, and its next edge
+  for (uint32_t root = 0; root < blocks; ++root) {
+    if (seen[root]) continue;
+    seen[root] = true;
+    stack.emplace_back(root, flow.first_edge[root]);
+    while (!stack.empty()) {
+      auto& [b, edge] = stack.back();
+      if (edge == flow.first_edge[b + 1]) {
+        order.push_back(b);
+        stack.pop_back();
+        continue;
+      }
+      const uint32_t next = flow.edges[edge++].second;
+      if (seen[next]) continue;
+      seen[next] = true;
+      stack.emplace_back(next, flow.first_edge[next]);
+    }
+  }
+  return order;
 }
 
 }  // namespace gpusim::isa::lir

@@ -1,5 +1,7 @@
 #include "isa/lowering/lowering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -8,6 +10,7 @@
 #include "isa/exec/device_services.h"
 #include "isa/lowering/link.h"
 #include "isa/lowering/machine_count.h"
+#include "isa/lowering/schedule.h"
 #include "isa/ptx/unsupported_spellings.h"
 
 namespace gpusim::isa {
@@ -119,52 +122,74 @@ uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, u
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
-/// Of a block, the schedule that was found, and how often a warp waits in it for global memory.
-struct ScheduledBlock {
-  std::optional<std::vector<lir::Op>> ops;
-  uint32_t waits = 0;
-};
+/// How far orders look ahead that are tried one after the other.
+constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
+/// So many eighths of the limit are tried.
+constexpr uint32_t kWhole = 8, kLeastTried = 4;
+
+/// The best order of the block that the scheduler has chosen, if one takes no more than `most` registers.
+/// Those that look less far ahead are tried if `several`.
+std::optional<lir::Order> best_order(lir::BlockScheduler& scheduler, uint32_t limit, uint32_t most,
+                                     bool several) {
+  std::optional<lir::Order> best;
+  for (const bool only_loads : {false, true}) {
+    for (const uint32_t window : kWindows) {
+      for (uint32_t eighths = kWhole; eighths >= kLeastTried; --eighths) {
+        const uint32_t tried = limit * eighths / kWhole;
+        lir::Order order = scheduler.order({tried, window, false, only_loads});
+        if (scheduler.registers(order) > most) continue;
+        if (!best || order.waits < best->waits) best = std::move(order);
+        if (tried == limit || best->waits == 0) return best;
+        break;
+      }
+      if (only_loads || !several) break;
+    }
+    if (best) break;
+  }
+  return best;
+}
+
+/// The same where the lanes of a warp stay together: all blocks have orders for one limit.
+std::vector<lir::Order> orders_in_lockstep(lir::BlockScheduler& scheduler, uint32_t blocks, uint32_t limit,
+                                           uint32_t most) {
+  for (const bool only_loads : {false, true}) {
+    for (uint32_t eighths = kWhole; eighths >= kLeastTried; --eighths) {
+      std::vector<lir::Order> orders;
+      bool fit = true;
+      for (uint32_t b = 0; b < blocks && fit; ++b) {
+        scheduler.choose(b);
+        orders.push_back(scheduler.order({limit * eighths / kWhole, kWindows.front(), true, only_loads}));
+        fit = scheduler.registers(orders.back()) <= most;
+      }
+      if (fit) return orders;
+    }
+  }
+  return {};
+}
 
 /// Each block is scheduled for as many registers as the limit leaves, or for fewer if that takes more. From
 /// compute capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits
 /// least often for global memory. If none stays below the limit, only loads start early, and the block is
-/// unchanged if even that takes too many. Before 7.0 this holds for all blocks together.
-void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
-  constexpr std::array<uint32_t, 7> kWindows{2048, 128, 64, 48, 32, 16, 8};
+/// unchanged if even that takes too many. Before 7.0 this holds for all blocks together. `needed`: registers
+/// of the program as it is.
+void schedule_within(lir::Program& program, lir::BlockScheduler& scheduler, uint32_t limit, uint32_t needed,
+                     bool lockstep) {
   // Operations of a kernel for which only the first is tried: it bounds the time.
   constexpr size_t kLarge = 4096;
+  const uint32_t most = std::max(needed, limit);
+  const auto blocks = static_cast<uint32_t>(program.blocks.size());
+  if (lockstep) {
+    std::vector<lir::Order> orders = orders_in_lockstep(scheduler, blocks, limit, most);
+    for (size_t b = 0; b < orders.size(); ++b) program.blocks[b].ops = std::move(orders[b].ops);
+    return;
+  }
   size_t operations = 0;
   for (const lir::Block& block : program.blocks) operations += block.ops.size();
-  const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
-  std::vector<ScheduledBlock> best(program.blocks.size());
-  std::vector<bool> open(best.size(), true);  // a better one may be found
-  /// Tries it for the blocks of `which`, and leaves those there that take too many registers.
-  const auto attempt = [&](const lir::ScheduleOptions& options, std::vector<bool>& which) {
-    lir::Program scheduled = program;
-    const std::vector<uint32_t> waits = lir::schedule(scheduled, flow, options, which);
-    const std::vector<uint32_t> needed = lir::block_registers(scheduled, flow);
-    if (lockstep && std::ranges::any_of(needed, [&](uint32_t n) { return n > most; })) return;
-    for (size_t b = 0; b < which.size(); ++b) {
-      if (!which[b] || needed[b] > most) continue;
-      which[b] = false;
-      if (!best[b].ops || waits[b] < best[b].waits) best[b] = {std::move(scheduled.blocks[b].ops), waits[b]};
-      if (options.limit == limit || best[b].waits == 0) open[b] = false;
-    }
-  };
-  const auto any = [](const std::vector<bool>& blocks) {
-    return std::ranges::find(blocks, true) != blocks.end();
-  };
-  for (const bool only_loads : {false, true}) {
-    for (const uint32_t window : kWindows) {
-      std::vector<bool> which = open;
-      for (uint32_t eighths = 8; eighths >= 4 && any(which); --eighths)
-        attempt({limit * eighths / 8, window, lockstep, only_loads}, which);
-      if (lockstep || only_loads || operations > kLarge) break;
-    }
-    for (size_t b = 0; b < open.size(); ++b) open[b] = !best[b].ops;
+  for (uint32_t b = 0; b < blocks; ++b) {
+    scheduler.choose(b);
+    if (std::optional<lir::Order> best = best_order(scheduler, limit, most, operations <= kLarge))
+      program.blocks[b].ops = std::move(best->ops);
   }
-  for (size_t b = 0; b < best.size(); ++b)
-    if (best[b].ops) program.blocks[b].ops = std::move(*best[b].ops);
 }
 
 /// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each
@@ -183,11 +208,17 @@ uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, co
                                 const LoweringOptions& options, uint32_t most) {
   const bool lockstep = options.machine_capability < 70;
   uint32_t limit = schedule_limit(entry, options, most);
+  lir::Liveness live = lir::compute_liveness(program, flow);
+  const uint32_t needed = lir::machine_registers(program, live);
+  lir::BlockScheduler scheduler(program, live.crossings, lockstep);
   for (;; limit = std::min(next_limit(limit, options.register_file), most)) {
     lir::Program scheduled = program;
-    schedule_within(scheduled, flow, limit, lockstep);
+    schedule_within(scheduled, scheduler, limit, needed, lockstep);
     const bool higher = options.machine_capability >= 70 && limit < most;
-    if (higher && lir::machine_registers(scheduled, flow) > limit) continue;
+    if (higher) {
+      lir::find_segments(scheduled, live);
+      if (lir::machine_registers(scheduled, live) > limit) continue;
+    }
     program = std::move(scheduled);
     return limit;
   }
@@ -251,8 +282,26 @@ constexpr int kAssignsFrom = 70;
 /// The first with registers that a warp has once.
 constexpr int kUniformFrom = 75;
 
+/// Which values are alive in which blocks must fit the memory: of a set of bits, about five are there at
+/// once.
+bool liveness_fits(const lir::Unit& unit, Diagnostics& errors) {
+  constexpr uint64_t kMostBits = uint64_t{1} << 33;
+  const uint64_t blocks = unit.program.blocks.size(), values = lir::count_crossing(unit.program);
+  if (blocks * values <= kMostBits) return true;
+  errors.push_back(
+      {Diagnostic::Severity::kError,
+       unit.function->loc,
+       fmt::format("'{}' is too large after inlining its calls: {} blocks and {} values that live "
+                   "across them",
+                   unit.function->name, blocks, values),
+       {}});
+  return false;
+}
+
 /// The passes between selection and allocation.
-void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
+void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image,
+                Diagnostics& errors) {
+  if (!liveness_fits(unit, errors)) return;
   uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                : options.max_registers;
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
@@ -294,7 +343,14 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::time_as_machine(program);
   }
   const uint32_t declared_bytes = program.local_bytes;
-  if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
+  if (program.stack_pointer != lir::kNoVar && !lir::save_registers(program, flow, simd)) {
+    errors.push_back({Diagnostic::Severity::kError, unit.function->loc,
+                      fmt::format("'{}' is too large: more than {} operations with those that save registers "
+                                  "around its calls",
+                                  unit.function->name, lir::kMaxOps),
+                      "let fewer values live across calls, or make fewer calls"});
+    return;
+  }
   uint32_t registers = lir::register_estimate(program, flow);
   const bool spilled = limit != 0 && registers > limit;
   if (spilled) {
@@ -369,7 +425,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (rewrites(units.back().program, options))
       shape(units.back().program, options.simd.value_or(best_simd_level()));
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
-    run_passes(units.back(), options, entry, image);
+    run_passes(units.back(), options, entry, image, errors);
   };
   lower(entry);
   for (const Function* f : plan.callables) lower(*f);

@@ -4,9 +4,10 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
-#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -178,7 +179,7 @@ class Counter {
         wide_addends_(program.vars.size(), 0),
         half_readers_(program.vars.size(), 0),
         divergent_(program.vars.size(), false),
-        above_(immediate_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges)) {
+        dominators_(static_cast<uint32_t>(program.blocks.size()), flow) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
         const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
@@ -197,6 +198,11 @@ class Counter {
       }
     }
     find_divergent();
+    for (const Block& block : program.blocks)
+      waits_before_.push_back(
+          waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
+            return op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile);
+          })));
   }
 
   const std::vector<uint32_t>& blocks() {
@@ -264,21 +270,20 @@ class Counter {
   [[nodiscard]] bool only_added(Var v) const { return readers_[v] != 0 && readers_[v] == wide_addends_[v]; }
 
   void find_divergent() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const Block& block : program_.blocks) {
-        for (const Op& op : block.ops) {
-          bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
-                        op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
-          for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
-          if (!varies) continue;
-          for_each_def(op, [&](Var v) {
-            changed = changed || !divergent_[v];
-            divergent_[v] = true;
-          });
-        }
-      }
-    }
+    bool changed = true;
+    const auto visit = [&](const Op& op) {
+      bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
+                    op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
+      for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
+      if (!varies) return;
+      for_each_def(op, [&](Var v) {
+        changed = changed || !divergent_[v];
+        divergent_[v] = true;
+      });
+    };
+    for_each_round(
+        program_, flow_, [&](uint32_t, const Op& op) { visit(op); },
+        [&] { return std::exchange(changed, false); });
   }
   static bool reads_lane(const Op& op) {
     return op.kind == OpKind::kAlu && op.num_src == 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
@@ -300,10 +305,13 @@ class Counter {
   bool is_new(const LaunchConstant& c, bool for_threads) {
     constexpr uint64_t kBytes = 8;
     const bool pairs = !c.wide && c.source != LaunchConstant::Source::kSpecial;
-    std::vector<uint32_t>& there = loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
-    for (uint32_t b = block_at_; b != kNoBlock; b = above_[b])
-      if (std::ranges::find(there, b) != there.end()) return false;
-    there.push_back(block_at_);
+    std::map<uint32_t, uint32_t>& there =
+        loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
+    const uint32_t enter = dominators_.enter(block_at_);
+    auto next = there.upper_bound(enter);
+    if (next != there.begin() && dominators_.dominates(std::prev(next)->second, block_at_)) return false;
+    while (next != there.end() && dominators_.dominates(block_at_, next->second)) next = there.erase(next);
+    there.emplace_hint(next, enter, block_at_);
     return true;
   }
 
@@ -615,11 +623,7 @@ class Counter {
     const Op& last = program_.blocks[b].ops.back();
     if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.target > b || !divergent_[last.guard])
       return false;
-    for (uint32_t i = last.target; i <= b; ++i) {
-      for (const Op& op : program_.blocks[i].ops)
-        if (op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile)) return true;
-    }
-    return false;
+    return waits_before_[b + 1] != waits_before_[last.target];
   }
   bool predicable(uint32_t b) const {
     if (block_[b] > kMaxPredicated) return false;
@@ -643,11 +647,12 @@ class Counter {
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
-  std::vector<uint32_t> above_;                                    // immediate dominators of blocks
-  uint32_t block_at_ = 0;                                          // that is counted
+  Dominators dominators_;
+  uint32_t block_at_ = 0;  // that is counted
   /// The blocks that load a constant of the launch: by what it is.
-  std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::vector<uint32_t>> loaded_;
+  std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
+  std::vector<uint32_t> waits_before_{0};           // atomics and volatile loads in the blocks before each
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {
     uint32_t count = 0;

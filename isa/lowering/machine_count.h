@@ -3,7 +3,7 @@
 // with a subroutine that a kernel has once), and some cost nothing, because an instruction takes them as an
 // operand: parameters and negations.
 #pragma once
-#include "isa/lowering/lir.h"
+#include "isa/lowering/liveness.h"
 
 namespace gpusim::isa::lir {
 
@@ -14,9 +14,11 @@ namespace gpusim::isa::lir {
 /// Both: of the sequence and of constants.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
 
-/// Of each block alone, those of Registers::kNeeded that are alive or that the sequence of an operation
-/// takes.
-[[nodiscard]] std::vector<uint32_t> block_registers(const Program& program, const Flow& flow);
+/// Of a block alone, those of Registers::kNeeded that are alive or that the sequence of an operation takes.
+/// `segments`: of its operations `ops`, the first of which has the index 0; `through`: registers of what
+/// lives through it.
+[[nodiscard]] uint32_t block_registers(const Program& program, const std::vector<Op>& ops,
+                                       const std::vector<Segment>& segments, uint32_t through);
 
 /// A call of what the CUDA run-time system brings (printf, malloc, free, a failed assert).
 [[nodiscard]] bool calls_system(const Op& op);
@@ -28,6 +30,8 @@ namespace gpusim::isa::lir {
 enum class Registers : uint8_t { kNeeded, kTaken };
 /// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
 [[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow,
+                                         Registers what = Registers::kNeeded);
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Liveness& live,
                                          Registers what = Registers::kNeeded);
 /// Kernels with few registers mostly have an even number, for the last ones are a pair or hold what is
 /// stored: 449 of 534 with up to 24 (ptxas 13 for 8.0). `registers`, or one more.

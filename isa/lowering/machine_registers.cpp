@@ -120,22 +120,22 @@ uint32_t without_reuse(const Program& program) {
 
 }  // namespace
 
-std::vector<uint32_t> block_registers(const Program& program, const Flow& flow) {
-  const Liveness live = compute_liveness(program, flow);
-  std::vector<uint32_t> needed(program.blocks.size(), 0);
-  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-    const std::vector<uint32_t> pressure = block_pressure(program, live, b);
-    const std::vector<Op>& ops = program.blocks[b].ops;
-    for (size_t i = 0; i < pressure.size(); ++i) {
-      const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
-      needed[b] = std::max(needed[b], pressure[i] + scratch + kReserved);
-    }
+uint32_t block_registers(const Program& program, const std::vector<Op>& ops,
+                         const std::vector<Segment>& segments, uint32_t through) {
+  const std::vector<uint32_t> pressure = pressure_of(program, segments, through, 0, ops.size());
+  uint32_t needed = 0;
+  for (size_t i = 0; i < pressure.size(); ++i) {
+    const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
+    needed = std::max(needed, pressure[i] + scratch + kReserved);
   }
   return needed;
 }
 
 uint32_t machine_registers(const Program& program, const Flow& flow, Registers what) {
-  const Liveness live = compute_liveness(program, flow);
+  return machine_registers(program, compute_liveness(program, flow), what);
+}
+
+uint32_t machine_registers(const Program& program, const Liveness& live, Registers what) {
   uint32_t needed = 0, rested = 0;
   bool calls = program.is_function;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {

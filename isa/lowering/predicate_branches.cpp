@@ -47,9 +47,16 @@ class Predicator {
         converted_(program.blocks.size(), false),
         in_loop_(program.blocks.size(), false) {
     for (uint32_t b = 0; b < next_.size(); ++b) next_[b] = b + 1;
+    std::vector<int> loops(program.blocks.size() + 1, 0);  // that begin at a block, less those that ended
     for (const auto& [from, to] : flow.edges) {
       ++predecessors_[to];
-      for (uint32_t b = to; b <= from; ++b) in_loop_[b] = true;
+      if (to > from) continue;
+      ++loops[to];
+      --loops[from + 1];
+    }
+    for (size_t b = 0, around = 0; b < in_loop_.size(); ++b) {
+      around += static_cast<size_t>(loops[b]);
+      in_loop_[b] = around != 0;
     }
     // Blocks that are found through a table, or begin the program, are led to from elsewhere.
     for (const std::vector<uint32_t>& table : program.tables)

@@ -29,27 +29,33 @@ class RegisterSaver {
   RegisterSaver(Program& program, const Flow& flow, SimdLevel level)
       : program_(program), live_(compute_liveness(program, flow)), level_(level) {}
 
-  void run() {
+  bool run() {
     slots_.assign(program_.vars.size(), kNone);
+    size_t operations = 0;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       std::vector<Op>& ops = program_.blocks[b].ops;
       if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::kCall; }))
         continue;
       std::vector<Op> out;
+      const std::vector<Segment> segments = all_segments(program_, live_, b);
       for (uint32_t i = 0; i < ops.size(); ++i) {
         if (ops[i].kind == OpKind::kCall)
-          wrap(ops[i], b, 2 * (live_.first_op[b] + i), out);
+          wrap(ops[i], segments, 2 * (live_.first_op[b] + i), out);
         else
           out.push_back(ops[i]);
+        if (operations + out.size() > kMaxOps) return false;
       }
+      operations += out.size();
       ops = std::move(out);
     }
+    return true;
   }
 
  private:
-  void wrap(Op& call, uint32_t block, uint32_t at, std::vector<Op>& out) {
+  /// `segments`: of the block.
+  void wrap(Op& call, const std::vector<Segment>& segments, uint32_t at, std::vector<Op>& out) {
     std::vector<Op> before, after;
-    for (const Segment& s : live_.segments[block]) {
+    for (const Segment& s : segments) {
       if (s.begin > at || s.end <= at || s.var == program_.stack_pointer) continue;
       if (program_.vars[s.var] == VarClass::kPredicate)
         save_predicate(s.var, before, after);
@@ -125,8 +131,8 @@ Op frame_access(const Program& program, OpKind kind, Var v, uint32_t offset, Sim
   return op;
 }
 
-void save_registers(Program& program, const Flow& flow, SimdLevel level) {
-  RegisterSaver(program, flow, level).run();
+bool save_registers(Program& program, const Flow& flow, SimdLevel level) {
+  return RegisterSaver(program, flow, level).run();
 }
 
 void adjust_stack_pointer(Program& program, SimdLevel level) {

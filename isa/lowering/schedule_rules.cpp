@@ -127,18 +127,4 @@ bool is_ordered(const Op& op) {
   return op.kind == OpKind::kAtomic || (op.memory.is_volatile && !op.whole_warp);
 }
 
-bool may_overlap(const Op& a, const Op& b, bool same_base) {
-  const MemoryOperand &m = a.memory, &n = b.memory;
-  const auto anywhere = [](const Op& op) {
-    return op.memory.space == Space::kGeneric || op.memory.space == Space::kNone ||
-           op.op_class == OpClass::kTexture;
-  };
-  if (anywhere(a) || anywhere(b)) return m.space != Space::kParam && n.space != Space::kParam;
-  if (m.space != n.space) return false;
-  if (!same_base || m.has_base != n.has_base) return true;
-  const int64_t m_end = m.offset + int64_t{m.element_bytes} * m.elements,
-                n_end = n.offset + int64_t{n.element_bytes} * n.elements;
-  return m.offset < n_end && n.offset < m_end;
-}
-
 }  // namespace gpusim::isa::lir

@@ -35,8 +35,4 @@ inline constexpr uint32_t kGlobalLatency = 200;
 /// No access passes these.
 [[nodiscard]] bool is_ordered(const Op& access);
 
-/// Could the two accesses, one of them a write, touch the same byte? `same_base`: the bases hold one value in
-/// each thread.
-[[nodiscard]] bool may_overlap(const Op& a, const Op& b, bool same_base);
-
 }  // namespace gpusim::isa::lir

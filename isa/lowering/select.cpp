@@ -6,12 +6,6 @@
 #include <algorithm>
 
 namespace gpusim::isa::lir {
-namespace {
-
-/// Inlining may multiply code; beyond this many micro-ops the kernel is refused instead of filling memory.
-constexpr size_t kMaxOps = 4'000'000;
-
-}  // namespace
 
 Selector::Selector(const Module& module, const Function& root, const CallPlan& plan,
                    const LoweringOptions& options, Statements& statements, Diagnostics& errors)

@@ -81,10 +81,11 @@ class SlotSharer {
     }
     live_out_.assign(n, none);
     written_in_.assign(n, none);
+    const std::vector<uint32_t> order = post_order(flow_);
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t b = n; b-- > 0;) {
-        for (const auto& [from, to] : flow_.out_of(static_cast<uint32_t>(b))) {
+      for (const uint32_t b : order) {
+        for (const auto& [from, to] : flow_.out_of(b)) {
           Set in = live_out_[to];
           for (size_t w = 0; w < words_; ++w) in[w] = read[to][w] | (in[w] & ~overwritten[to][w]);
           changed = join(live_out_[b], in) || changed;
@@ -93,11 +94,10 @@ class SlotSharer {
     }
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t b = 0; b < n; ++b) {
-        Set out = written_in_[b];
-        join(out, written[b]);
-        for (const auto& [from, to] : flow_.out_of(static_cast<uint32_t>(b)))
-          changed = join(written_in_[to], out) || changed;
+      for (size_t i = order.size(); i-- > 0;) {
+        Set out = written_in_[order[i]];
+        join(out, written[order[i]]);
+        for (const auto& [from, to] : flow_.out_of(order[i])) changed = join(written_in_[to], out) || changed;
       }
     }
   }
@@ -128,13 +128,16 @@ class SlotSharer {
       }
     }
     for (uint32_t slot = 0; slot < bytes_.size(); ++slot) {
-      for_each(conflicts_[slot], [&](uint32_t other) { add(conflicts_[other], slot); });
+      for_each(conflicts_[slot], conflicts_.size(), [&](uint32_t other) { add(conflicts_[other], slot); });
     }
   }
+  /// Those below `end`.
   template <class Fn>
-  static void for_each(const Set& set, Fn fn) {
-    for (size_t w = 0; w < set.size(); ++w) {
-      for (uint64_t left = set[w]; left != 0; left &= left - 1)
+  static void for_each(const Set& set, size_t end, Fn fn) {
+    for (size_t w = 0; w * 64 < end; ++w) {
+      uint64_t left = set[w];
+      if (end - w * 64 < 64) left &= (uint64_t{1} << (end - w * 64)) - 1;
+      for (; left != 0; left &= left - 1)
         fn(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(left))));
     }
   }
@@ -147,8 +150,7 @@ class SlotSharer {
     std::vector<bool> taken;
     for (uint32_t slot = 0; slot < bytes_.size(); ++slot) {
       taken.assign(end - first + 4, false);
-      for_each(conflicts_[slot], [&](uint32_t other) {
-        if (other >= slot) return;
+      for_each(conflicts_[slot], slot, [&](uint32_t other) {
         const uint32_t at = places_[other] / kUnit - first;
         for (uint32_t i = 0; i < bytes_[other] / kUnit; ++i) taken[at + i] = true;
       });

@@ -68,7 +68,14 @@ class Spiller {
       }
       for (const Segment& s : live.segments[b]) costs_[s.var].length += s.end - s.begin + 1;
     }
+    for_each_through(program_, live, [&](const Segment& s) { costs_[s.var].length += s.end - s.begin + 1; });
     chosen_.assign(program_.vars.size(), false);
+    for (const uint32_t width : {1, 2}) by_width_[width - 1] = BitSet(live.crossings.variables.size());
+    for (size_t n = 0; n < live.crossings.variables.size(); ++n) {
+      const Var v = live.crossings.variables[n];
+      const uint32_t width = register_width(program_, v);
+      if (width != 0 && v != program_.stack_pointer) by_width_[width - 1].set(n);
+    }
     bool any = false;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) any = relieve(live, b) || any;
     return any;
@@ -76,7 +83,8 @@ class Spiller {
 
   /// Walks the points of one block; above the limit the cheapest live variables leave.
   bool relieve(const Liveness& live, uint32_t block) {
-    std::vector<Segment> segments = live.segments[block];
+    if (most_at_once(live, block) <= limit_) return false;
+    std::vector<Segment> segments = all_segments(program_, live, block);
     std::sort(segments.begin(), segments.end(),
               [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
     std::vector<Segment> alive;
@@ -104,12 +112,22 @@ class Spiller {
         });
         if (victim == alive.end() || fixed_[victim->var]) break;
         chosen_[victim->var] = true;
+        if (const uint32_t n = live.crossings.number[victim->var]; n != kNone)
+          for (BitSet& variables : by_width_) variables.reset(n);
         any = true;
         pressure -= register_width(program_, victim->var);
         alive.erase(victim);
       }
     }
     return any;
+  }
+  /// Registers if all that is alive anywhere in the block were so at once.
+  [[nodiscard]] size_t most_at_once(const Liveness& live, uint32_t block) const {
+    const BitSet& through = live.crossings.through[block];
+    size_t most = through.common(by_width_[0]) + 2 * through.common(by_width_[1]);
+    for (const Segment& s : live.segments[block])
+      if (!chosen_[s.var] && s.var != program_.stack_pointer) most += register_width(program_, s.var);
+    return most;
   }
   std::pair<double, double> rank(Var v) const {
     if (fixed_[v]) return {1e300, 0};
@@ -203,6 +221,7 @@ class Spiller {
   std::vector<double> weights_;
   std::unordered_map<Var, Op> recompute_;  // variables that need no register to compute, and how
   std::vector<Cost> costs_;
+  std::array<BitSet, 2> by_width_;    // variables that cross blocks and were not chosen, of 32 and 64 bits
   std::vector<bool> chosen_, fixed_;  // fixed_: short ranges made here, and folded loads
   std::vector<uint32_t> slots_;
 };

@@ -3,6 +3,8 @@
 // place where its ways join. Both follow from each other, so they are found together, until nothing changes.
 #include "isa/lowering/uniformity.h"
 
+#include <utility>
+
 #include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
@@ -17,8 +19,11 @@ class Divergence {
             immediate_post_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges, flow.exits)),
         divergent_(program.vars.size(), false),
         several_(program.vars.size(), false),
+        depth_(program.blocks.size(), 0),
         parted_(program.blocks.size(), false),
+        behind_(program.blocks.size(), kNoBlock),
         splits_(program.blocks.size(), false) {
+    find_depths();
     std::vector<bool> written(program.vars.size(), false);
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
@@ -31,27 +36,24 @@ class Divergence {
   }
 
   std::vector<bool> run() {
-    while (changed_) {
-      changed_ = false;
-      for (uint32_t b = 0; b < program_.blocks.size(); ++b) sweep(b);
-    }
+    for_each_round(
+        program_, flow_, [&](uint32_t b, const Op& op) { visit(b, op); },
+        [&] { return std::exchange(changed_, false); });
     return std::move(divergent_);
   }
 
  private:
-  void sweep(uint32_t b) {
-    for (const Op& op : program_.blocks[b].ops) {
-      const bool differs = is_divergent(op);
-      for_each_def(op, [&](Var v) {
-        if (divergent_[v] || !(differs || (several_[v] && parted_[b]))) return;
-        divergent_[v] = true;
-        changed_ = true;
-      });
-      if ((op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable) && differs && !splits_[b]) {
-        splits_[b] = true;
-        changed_ = true;
-        part(b);
-      }
+  void visit(uint32_t b, const Op& op) {
+    const bool differs = is_divergent(op);
+    for_each_def(op, [&](Var v) {
+      if (divergent_[v] || !(differs || (several_[v] && parted_[b]))) return;
+      divergent_[v] = true;
+      changed_ = true;
+    });
+    if ((op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable) && differs && !splits_[b]) {
+      splits_[b] = true;
+      changed_ = true;
+      part(b);
     }
   }
 
@@ -75,22 +77,38 @@ class Divergence {
 
   /// Marks the blocks from the branch at the end of `branch` to where its ways join. A branch between another
   /// one and that one's join has its own join before it or in the same place: all its blocks are marked then.
+  /// What was marked before is not walked again: it goes on behind its own join.
   void part(uint32_t branch) {
     if (parted_[branch]) return;
-    std::vector<bool> seen(program_.blocks.size(), false);
-    std::vector<uint32_t> work;
-    const auto go_on = [&](uint32_t from) {
-      for (const auto& [b, next] : flow_.out_of(from)) {
-        if (next == join_[branch] || seen[next]) continue;
-        seen[next] = parted_[next] = true;
-        work.push_back(next);
-      }
-    };
-    go_on(branch);
+    const uint32_t join = join_[branch];
+    std::vector<uint32_t> work{branch};
     while (!work.empty()) {
-      const uint32_t b = work.back();
+      const uint32_t from = work.back();
       work.pop_back();
-      go_on(b);
+      for (const auto& [b, next] : flow_.out_of(from)) {
+        const uint32_t to = behind_marked(next);
+        if (to == kNoBlock || depth_[to] <= depth_of(join)) continue;
+        parted_[to] = true;
+        behind_[to] = join;
+        work.push_back(to);
+      }
+    }
+  }
+  /// The first block that is not marked from `block` on, where the ways from each marked one join.
+  uint32_t behind_marked(uint32_t block) {
+    uint32_t end = block;
+    while (end != kNoBlock && parted_[end]) end = behind_[end];
+    while (block != end) block = std::exchange(behind_[block], end);
+    return end;
+  }
+  /// How many joins are behind a block, one behind the other. Of two on the ways from one block, the nearer
+  /// one has more.
+  [[nodiscard]] uint32_t depth_of(uint32_t block) const { return block == kNoBlock ? 0 : depth_[block]; }
+  void find_depths() {
+    std::vector<uint32_t> chain;
+    for (uint32_t b = 0; b < join_.size(); ++b) {
+      for (uint32_t at = b; at != kNoBlock && depth_[at] == 0; at = join_[at]) chain.push_back(at);
+      for (; !chain.empty(); chain.pop_back()) depth_[chain.back()] = depth_of(join_[chain.back()]) + 1;
     }
   }
 
@@ -98,8 +116,10 @@ class Divergence {
   const Flow& flow_;
   const std::vector<uint32_t> join_;
   std::vector<bool> divergent_, several_;  // of variables
-  std::vector<bool> parted_;               // blocks that lanes may come to at different times
-  std::vector<bool> splits_;               // blocks whose branch was looked at
+  std::vector<uint32_t> depth_;
+  std::vector<bool> parted_;      // blocks that lanes may come to at different times
+  std::vector<uint32_t> behind_;  // of those, where the ways from them join
+  std::vector<bool> splits_;      // blocks whose branch was looked at
   bool changed_ = true;
 };
 
