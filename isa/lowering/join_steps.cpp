@@ -1,6 +1,7 @@
 // Where iterations stand one behind the other, an address or a counter goes on by a constant in each. Here
 // each of its values becomes what the block began with and one constant, and accesses take that constant
 // themselves.
+#include "isa/lowering/bit_set.h"
 #include "isa/lowering/lir.h"
 
 namespace gpusim::isa::lir {
@@ -101,21 +102,22 @@ class DeadSteps {
     }
     if (count == 0) return;
     const size_t blocks = program_.blocks.size();
-    at_begin_.assign(blocks, std::vector<bool>(count, false));
+    at_begin_.assign(blocks, BitSet(count));
+    nothing_ = BitSet(count);
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t b = blocks; b-- > 0;) {
-        std::vector<bool> live = at_end(static_cast<uint32_t>(b));
+        BitSet live = at_end(static_cast<uint32_t>(b));
         for (size_t i = program_.blocks[b].ops.size(); i-- > 0;) pass(program_.blocks[b].ops[i], live);
         changed = changed || live != at_begin_[b];
         at_begin_[b] = std::move(live);
       }
     }
     for (size_t b = 0; b < blocks; ++b) {
-      std::vector<bool> live = at_end(static_cast<uint32_t>(b));
+      BitSet live = at_end(static_cast<uint32_t>(b));
       for (size_t i = program_.blocks[b].ops.size(); i-- > 0;) {
         Op& op = program_.blocks[b].ops[i];
-        if (is_counted(op) && !live[number_[op.dst[0]]])
+        if (is_counted(op) && !live.test(number_[op.dst[0]]))
           op.kind = OpKind::kNop;
         else
           pass(op, live);
@@ -127,29 +129,28 @@ class DeadSteps {
   [[nodiscard]] bool is_counted(const Op& op) const {
     return adds_constant(op) && op.dst[0] < first_of_block_;
   }
-  [[nodiscard]] std::vector<bool> at_end(uint32_t block) const {
-    std::vector<bool> live(at_begin_[block].size(), false);
-    for (const auto& [from, to] : flow_.out_of(block)) {
-      for (size_t i = 0; i < live.size(); ++i) live[i] = live[i] || at_begin_[to][i];
-    }
+  [[nodiscard]] BitSet at_end(uint32_t block) const {
+    BitSet live = nothing_;
+    for (const auto& [from, to] : flow_.out_of(block)) live.add(at_begin_[to], nullptr);
     return live;
   }
-  void pass(const Op& op, std::vector<bool>& live) const {
+  void pass(const Op& op, BitSet& live) const {
     if (op.guard == kNoVar) {
       for_each_def(op, [&](Var v) {
-        if (number_[v] != kNone) live[number_[v]] = false;
+        if (number_[v] != kNone) live.reset(number_[v]);
       });
     }
     for_each_use(op, [&](Var v) {
-      if (number_[v] != kNone) live[number_[v]] = true;
+      if (number_[v] != kNone) live.set(number_[v]);
     });
   }
 
   Program& program_;
   const Flow& flow_;
   size_t first_of_block_;
-  std::vector<uint32_t> number_;             // of variables that steps write
-  std::vector<std::vector<bool>> at_begin_;  // of blocks: which of them are read from there on
+  std::vector<uint32_t> number_;  // of variables that steps write
+  std::vector<BitSet> at_begin_;  // of blocks: which of them are read from there on
+  BitSet nothing_;
 };
 
 }  // namespace
