@@ -81,7 +81,7 @@ gpusim_test(isa_backend_test
           lowering/lowering_test.cpp lowering/assign_registers_test.cpp lowering/at_exit_test.cpp lowering/contract_test.cpp lowering/fuse_test.cpp lowering/narrow_addresses_test.cpp lowering/address_registers_test.cpp lowering/merge_accesses_test.cpp lowering/aggregate_atomics_test.cpp lowering/control_flow_lowering_test.cpp lowering/inlining_test.cpp lowering/call_lowering_test.cpp
           lowering/clean_passes_test.cpp lowering/predicate_branches_test.cpp lowering/complementary_writes_test.cpp lowering/common_values_test.cpp lowering/schedule_test.cpp lowering/launch_constants_test.cpp lowering/schedule_distance_test.cpp lowering/schedule_limits_test.cpp lowering/schedule_barriers_test.cpp lowering/machine_classes_test.cpp lowering/unroll_test.cpp lowering/fold_conditions_test.cpp lowering/early_exit_test.cpp lowering/registers_test.cpp lowering/lowering_time_test.cpp lowering/machine_count_test.cpp
           lowering/texture_reference_test.cpp exec/texture_test.cpp lowering/texture_statement_test.cpp exec/wmma_test.cpp
-          exec/wmma_small_test.cpp
+          exec/wmma_small_test.cpp exec/system_atomics_test.cpp
   DEPS gpusim_isa SUITES)
 gpusim_fuzzer(lowering_fuzz SOURCES fuzz/lowering_fuzz.cpp DEPS gpusim_isa)
 gpusim_benchmark(executor_bench SOURCES bench/executor_bench.cpp DEPS gpusim_isa)

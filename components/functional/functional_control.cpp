@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "components/checker/checker.h"
@@ -65,7 +66,7 @@ void FunctionalRunner::release_cluster(const KernelLaunch& run) {
       run.image->ops.data(), warps, [this](uint32_t w) -> Warp& { return warps_[w]; },
       [this](uint32_t w) {
         warps_[w].blocked = false;
-        warps_[w].side_by_side = true;
+        warps_[w].side_by_side = warps_[w].will_store_shared = true;
       });
 }
 
@@ -76,6 +77,20 @@ bool FunctionalRunner::waits_for_cluster() const {
            return warp.blocked && ((warp.at_barrier.any() && warp.barrier == kClusterBarrier) ||
                                    warp.groups.wait_at(kClusterBarrier));
          });
+}
+
+bool FunctionalRunner::lets_others_catch_up(Warp& warp, const MicroOp& op) {
+  // On a GPU the warps leave a barrier side by side, and each waits hundreds of cycles for its first global
+  // load, behind which others have loaded too before it stores. What they read from shared memory right
+  // behind the barrier, all have read before one of them writes there. Until these places all have their
+  // turn, for programs that read behind a barrier what others write a little later.
+  const bool writes = op.kind == isa::OpKind::kStore || op.kind == isa::OpKind::kAtomic;
+  if (op.memory.space == isa::Space::kShared) return writes && std::exchange(warp.will_store_shared, false);
+  if (op.memory.space != isa::Space::kGlobal) return false;
+  if (!warp.side_by_side) return writes && std::exchange(warp.will_store, false);
+  if (op.kind != isa::OpKind::kLoad) return false;
+  warp.side_by_side = false;
+  return warp.will_store = true;
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_exit(KernelLaunch& run, Warp& warp, LaneMask lanes) {
@@ -101,7 +116,7 @@ void FunctionalRunner::try_release(const KernelLaunch& run, uint32_t number) {
       [](uint32_t, const MicroOp&) {},
       [this](uint32_t w) {
         warps_[w].blocked = false;
-        warps_[w].side_by_side = true;
+        warps_[w].side_by_side = warps_[w].will_store_shared = true;
       });
 }
 

@@ -163,7 +163,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
     warp.stack.reset(warp.context.existing);
     warp.groups.reset();
     warp.watch.reset();
-    warp.blocked = warp.side_by_side = warp.will_store = false;
+    warp.blocked = warp.side_by_side = warp.will_store = warp.will_store_shared = false;
     warp.at_barrier = LaneMask();
     warp.wait_pc = kNoWait;
   }
@@ -224,6 +224,7 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
   access_.lanes = access_.remote = LaneMask();
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
+  warp.watch.access(op, warp.context);
   if (access_.fault == isa::FaultKind::kNone) {
     const uint32_t pc = warp.stack.pc();
     if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, pc, access_, run.pc[pc]);
@@ -287,14 +288,9 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
     const LaneMask lanes = isa::guarded(op, warp.context, active);
-    if ((warp.side_by_side || warp.will_store) && op.memory.space == isa::Space::kGlobal && lanes.any() &&
-        op.kind == (warp.side_by_side ? OpKind::kLoad : OpKind::kStore)) {
-      // On a GPU the warps leave a barrier side by side, and each waits hundreds of cycles for its first
-      // global load, behind which others have loaded too before it stores. Until there all have their turn,
-      // for programs that read behind a barrier what others write a little later.
-      warp.will_store = std::exchange(warp.side_by_side, false);
-      if (warps_.size() > 1) return Stop::kPaused;
-    }
+    if ((warp.side_by_side || warp.will_store || warp.will_store_shared) && lanes.any() &&
+        lets_others_catch_up(warp, op) && warps_.size() > 1)
+      return Stop::kPaused;
     if (counts_) {
       PcStats& at = run.pc[stack.pc()];
       ++at.executed;

@@ -61,10 +61,11 @@ class FunctionalRunner {
     DivergentGroups groups;
     SpinDetector watch;
     isa::WarpContext context;
-    bool blocked = false;       ///< until a barrier opens
-    bool side_by_side = false;  ///< has left a barrier and not come to a global load since
-    bool will_store = false;    ///< has come to one, and not to a global store since
-    isa::LaneMask at_barrier;   ///< lanes of the stack's top that wait there; none if it is the groups
+    bool blocked = false;            ///< until a barrier opens
+    bool side_by_side = false;       ///< has left a barrier and not come to a global load since
+    bool will_store = false;         ///< has come to one, and not to a global store or atomic since
+    bool will_store_shared = false;  ///< has left a barrier and not come to a store to shared memory since
+    isa::LaneMask at_barrier;        ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
     uint32_t looks = 0;          ///< at its loops, since the warp had its turn
     uint32_t wait_pc = kNoWait;  ///< of the mbarrier whose phase it has found to go on, last of all
@@ -104,6 +105,8 @@ class FunctionalRunner {
   /// Warps of the present block that wait for the barrier of their cluster go on.
   void release_cluster(const KernelLaunch& run);
   [[nodiscard]] bool waits_for_cluster() const;
+  /// The warp has left a barrier and comes to what the others reach at about the same time on a GPU.
+  static bool lets_others_catch_up(Warp& warp, const isa::MicroOp& op);
   Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);
   void step_sync(KernelLaunch& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
   Stop look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first, uint32_t last);

@@ -14,13 +14,12 @@ using isa::OpKind;
 
 namespace {
 
-/// Could change memory in an iteration that leaves the registers as they were. Doing the other atomics again
-/// with the same operands changes nothing.
-bool may_change_memory(const MicroOp& op) {
-  if (op.kind != OpKind::kAtomic) return op.kind == OpKind::kStore || op.kind == OpKind::kCall;
-  const auto operation = static_cast<isa::AtomOp>(op.modifiers);
-  return operation == isa::AtomOp::kAdd || operation == isa::AtomOp::kInc || operation == isa::AtomOp::kDec ||
-         operation == isa::AtomOp::kXor;
+/// The operand of an atomic operation is the constant 0: programs add nothing to read what others write.
+bool operand_is_zero(const MicroOp& op, const isa::WarpContext& context) {
+  const isa::RowRef& operand = op.src[op.memory.has_base ? 1 : 0];
+  if (operand.bank != isa::Bank::kConstant || op.memory.elements != 1) return false;
+  const std::byte* const value = context.bank[static_cast<size_t>(isa::Bank::kConstant)] + operand.offset;
+  return std::all_of(value, value + op.memory.element_bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
 uint64_t mix(uint64_t digest, uint64_t word) {
@@ -43,6 +42,15 @@ uint64_t digest_of(const isa::KernelImage& image, const isa::WarpContext& contex
 
 }  // namespace
 
+/// In an iteration that leaves the registers as they were: doing other atomics than these again with the same
+/// operands changes nothing.
+bool SpinDetector::may_change_memory(const MicroOp& op, const isa::WarpContext& context) {
+  if (op.kind != OpKind::kAtomic) return true;
+  const auto operation = static_cast<isa::AtomOp>(op.modifiers);
+  if (operation == isa::AtomOp::kAdd || operation == isa::AtomOp::kXor) return !operand_is_zero(op, context);
+  return operation == isa::AtomOp::kInc || operation == isa::AtomOp::kDec;
+}
+
 bool SpinDetector::must_yield(const isa::KernelImage& image, const isa::WarpContext& context, uint32_t last,
                               const SimtStack& current, const DivergentGroups& groups, bool unchanged) {
   if (current.waiting().lanes.none() && groups.empty()) {
@@ -64,7 +72,9 @@ bool SpinDetector::unchanged(const isa::KernelImage& image, uint32_t first, uint
   const uint64_t digest = digest_of(image, context, current);
   const MicroOp* const ops = image.ops.data();
   const bool same =
-      one_loop_ && digest == digest_ && std::none_of(ops + first, ops + last + 1, may_change_memory);
+      one_loop_ && digest == digest_ && !changed_memory_ &&
+      std::none_of(ops + first, ops + last + 1, [](const MicroOp& op) { return op.kind == OpKind::kCall; });
+  changed_memory_ = false;
   one_loop_ = true;
   digest_ = digest;
   to_sample_ = same ? 1 : kSampleRounds;

@@ -24,6 +24,11 @@ class SpinDetector {
     return true;
   }
 
+  /// At each access of the warp to memory.
+  void access(const isa::MicroOp& op, const isa::WarpContext& context) {
+    if (op.kind != isa::OpKind::kLoad) changed_memory_ = changed_memory_ || may_change_memory(op, context);
+  }
+
   /// True if the lanes on top of `current` are to yield: others of the warp wait, and the loop that ends at
   /// micro-op `last` is `unchanged` or may read what they write (MicroOp::may_wait). Other loops
   /// get long before they must.
@@ -42,11 +47,14 @@ class SpinDetector {
   static constexpr uint32_t kLaps = 64;
   static constexpr uint32_t kPlainRounds = 256;  ///< of kLaps, in a loop that seems to wait for nobody
   static constexpr uint32_t kSampleRounds = 16;  ///< of kLaps, between comparisons of a warp that changes
+  static bool may_change_memory(const isa::MicroOp& op, const isa::WarpContext& context);
+
   uint32_t left_ = kLaps;
   uint32_t rounds_ = 0;
   uint32_t to_sample_ = kSampleRounds;
   bool waits_ = false;  ///< a loop of this warp had to yield: no patience until its lanes are together again
-  bool one_loop_ = false;  ///< all iterations since the last comparison were of the same loop
+  bool one_loop_ = false;        ///< all iterations since the last comparison were of the same loop
+  bool changed_memory_ = false;  ///< since the last comparison, or may have
   uint32_t branch_ = isa::kNoTarget;
   uint64_t digest_ = 0;
   uint64_t since_ = 0, until_ = 0;

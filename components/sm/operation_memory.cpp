@@ -23,7 +23,10 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
   isa::MemoryAccess& access = sm_.access;
   access.lanes = access.remote = LaneMask();
   access.fault = isa::FaultKind::kNone;
-  if (lanes.any()) op.mem(op, warp.context, lanes, access);
+  if (lanes.any()) {
+    op.mem(op, warp.context, lanes, access);
+    warp.watch.access(op, warp.context);
+  }
   if (access.fault != isa::FaultKind::kNone) {
     sm_.fault(w, warp.stack.pc(), access.fault_lane, describe_fault(op, access, *sm_.env.memory),
               access.fault);

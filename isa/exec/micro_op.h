@@ -70,6 +70,9 @@ enum class BarrierAction : uint8_t {
 };
 /// MicroOp::imm of a kClusterArrive that is .relaxed: what the warp has stored before may come later.
 inline constexpr uint64_t kClusterRelaxed = 1;
+/// MicroOp::imm of an atomic operation of one element that is one towards the host, too (.sys): it may write
+/// the same word at the same time. Others are atomic because the device's operations go one after another.
+inline constexpr uint64_t kSystemScope = 1;
 // MicroOp::imm of a kBarrier: the number of the barrier in the low bits, or a flag that src[0] has it;
 // whether the last source has the count of threads; the value of a reduction's predicate that is a constant.
 inline constexpr uint32_t kNumBarriers = 16;

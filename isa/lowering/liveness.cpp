@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/lowering/bit_set.h"
 #include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {

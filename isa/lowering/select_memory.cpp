@@ -224,6 +224,7 @@ void Selector::atomic_element(const Instruction& inst, const Address& where, std
   op.memory.align_mask = align_mask;
   op.memory.cluster = inst.mods.cluster;
   op.modifiers = static_cast<uint8_t>(operation);  // for who watches loops
+  if (inst.mods.scope == Scope::kSys && where.space != Space::kShared) op.imm = kSystemScope;
   for (const Value& v : sources) op.src[op.num_src++] = v;
   if (old != kNoVar) op.dst[op.num_dst++] = old;
   emit(op);

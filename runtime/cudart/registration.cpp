@@ -5,6 +5,7 @@
 #include <list>
 
 #include "runtime/cudart/api.h"
+#include "runtime/device/of_thread.h"
 #include "runtime/fatbin/fat_binary.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/kernel_name.h"
@@ -110,7 +111,7 @@ struct Configuration {
   size_t shared;
   cudaStream_t stream;
 };
-thread_local std::vector<Configuration> configurations;
+std::vector<Configuration>& configurations() { return of_thread<std::vector<Configuration>>(); }
 
 LaunchRequest request_of(Kernel& kernel, dim3 grid, dim3 block, size_t shared, void** arguments) {
   LaunchRequest r;
@@ -255,14 +256,14 @@ GPUSIM_EXPORT char __cudaInitModule(void**) {
 
 GPUSIM_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                                    cudaStream_t stream) {
-  configurations.push_back({grid, block, shared, stream});
+  configurations().push_back({grid, block, shared, stream});
   return 0;
 }
 
 GPUSIM_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
-  if (configurations.empty()) return returned(Failure(Code::kMissingConfiguration));
-  const Configuration c = configurations.back();
-  configurations.pop_back();
+  if (configurations().empty()) return returned(Failure(Code::kMissingConfiguration));
+  const Configuration c = configurations().back();
+  configurations().pop_back();
   *grid = c.grid;
   *block = c.block;
   *shared = c.shared;

@@ -80,6 +80,9 @@ class Module {
  private:
   friend class Device;
   friend class Kernel;
+  /// A text that is a program by itself defines what it declares .extern, as ptxas does: OpenCL's pocl gets
+  /// the constant memory of its kernels so.
+  void define_unresolved_variables(isa::Module& module, const std::string& name) const;
   void place_variables();
 
   Device& device_;

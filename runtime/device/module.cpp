@@ -133,6 +133,7 @@ void Module::load() {
     modules.push_back(std::move(parsed.module));
     names.push_back(text.name);
   }
+  if (modules.size() == 1) define_unresolved_variables(modules.front(), names.front());
   for (const LibraryFunction& function : kLibrary) {
     const auto called = [&function](const isa::Module& m) {
       const isa::Function* f = m.find_function(function.name);
@@ -159,16 +160,26 @@ void Module::load() {
   loaded_ = true;
 }
 
+void Module::define_unresolved_variables(isa::Module& module, const std::string& name) const {
+  for (isa::Variable& v : module.variables) {
+    const bool placed = v.space == isa::Space::kGlobal || v.space == isa::Space::kConst;
+    if (v.linkage != isa::Linkage::kExtern || !placed || v.bytes == 0 || isa::is_texture(v)) continue;
+    device_.warn(fmt::format(
+        "{}: warning: variable '{}' is declared .extern and defined nowhere: defined here", name, v.name));
+    v.linkage = isa::Linkage::kVisible;
+  }
+}
+
 void Module::place_variables() {
   const auto place = [this](const std::vector<isa::Variable>& variables) {
     for (const isa::Variable& v : variables) {
       if (isa::is_texture(v)) textures_[&v] = device_.reserve_texture();
       if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
-      if (v.linkage == isa::Linkage::kExtern)
-        throw core::InputError(
-            fmt::format("error: variable '{}' is declared .extern and defined in no file "
-                        "of the program",
-                        v.name));
+      if (v.linkage == isa::Linkage::kExtern) {
+        failure_ = fmt::format(
+            "error: variable '{}' is declared .extern and defined in no file of the program", v.name);
+        throw Failure(Code::kInvalidPtx, failure_);
+      }
       variables_.emplace_back(&v, device_.memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
     }
   };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/device/attributes.h"
+#include "runtime/device/of_thread.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -33,7 +34,7 @@ Contexts& contexts() {
   static auto* const all = new Contexts;
   return *all;
 }
-thread_local std::vector<CUcontext> current_contexts;
+std::vector<CUcontext>& current_contexts() { return of_thread<std::vector<CUcontext>>(); }
 std::atomic<bool> initialised{false};
 
 bool is_primary_active() { return contexts().is_primary_there || is_runtime_used(); }
@@ -71,7 +72,7 @@ bool is_alive(CUcontext context) {
 
 /// The runtime library makes the primary context that of each thread that uses it.
 CUcontext current_context() {
-  if (!current_contexts.empty()) return current_contexts.back();
+  if (!current_contexts().empty()) return current_contexts().back();
   return thread_uses_runtime() ? kPrimary : nullptr;
 }
 
@@ -88,7 +89,7 @@ CUcontext new_context(unsigned flags) {
 
 void end_context(CUcontext context) {
   contexts().made.erase(context);
-  std::erase(current_contexts, context);
+  std::erase(current_contexts(), context);
   note_current_context();
 }
 
@@ -253,7 +254,7 @@ GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice number
     require(number == 0, Code::kInvalidDevice);
     device.check();
     *context = new_context(flags);
-    current_contexts.push_back(*context);
+    current_contexts().push_back(*context);
     note_current_context();
   });
 }
@@ -274,7 +275,7 @@ GPUSIM_DRIVER cuCtxDestroy_v2(CUcontext context) {
 }
 GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return static_cast<int>(Code::kInvalidValue);
-  current_contexts.push_back(context);
+  current_contexts().push_back(context);
   note_current_context();
   return 0;
 }
@@ -282,13 +283,13 @@ GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
   const CUcontext current = current_context();
   if (current == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
   if (context != nullptr) *context = current;
-  if (!current_contexts.empty()) current_contexts.pop_back();
+  if (!current_contexts().empty()) current_contexts().pop_back();
   note_current_context();
   return 0;
 }
 GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
-  if (!current_contexts.empty()) current_contexts.pop_back();
-  if (context != nullptr) current_contexts.push_back(context);
+  if (!current_contexts().empty()) current_contexts().pop_back();
+  if (context != nullptr) current_contexts().push_back(context);
   note_current_context();
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "runtime/device/error.h"
@@ -55,6 +56,37 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   EXPECT_EQ(cuLinkDestroy(link), 0);
   EXPECT_EQ(cuLinkDestroy(link), error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cuModuleGetFunction(&function, module, "nothing"), 0) << "the module outlives the linker";
+}
+
+/// A program by itself defines what it declares .extern, if it says how large it is. All of constant memory,
+/// as OpenCL's pocl has it.
+TEST(JitLinker, AProgramByItselfDefinesItsExternVariables) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_QUIET", "1", 1);
+  setenv("GPUSIM_FUNCTIONAL", "1", 1);
+  ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
+  const auto text = [](const char* variable) {
+    return std::string(".version 7.0\n.target sm_70\n.address_size 64\n.extern ") + variable +
+           ";\n.visible .entry k()\n{\n  .reg .b64 %a;\n  mov.u64 %a, region;\n  ret;\n}\n";
+  };
+  for (const char* const variable :
+       {".const .align 4 .b8 region[65536]", ".global .align 4 .b8 region[65536]"}) {
+    void* module = nullptr;
+    ASSERT_EQ(cuModuleLoadData(&module, text(variable).c_str()), 0);
+    unsigned long long address = 0;
+    size_t bytes = 0;
+    ASSERT_EQ(cuModuleGetGlobal_v2(&address, &bytes, module, "region"), 0);
+    EXPECT_EQ(bytes, 65536u);
+    unsigned last = 1;
+    ASSERT_EQ(cuMemcpyDtoH_v2(&last, address + bytes - sizeof last, sizeof last), 0);
+    EXPECT_EQ(last, 0u);
+  }
+  void* module = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, text(".global .align 4 .b8 region[]").c_str()),
+            static_cast<int>(Code::kInvalidPtx));
 }
 
 TEST(JitLinker, TheFirstFormsLinkToo) {

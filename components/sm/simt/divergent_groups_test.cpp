@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "components/functional/spin_detector.h"
@@ -255,9 +256,13 @@ struct Rounds {
   SpinDetector watch;
   uint64_t now = 0;
   Rounds() { stack.reset(LaneMask::all()); }
+  bool accesses = true;
   bool look(uint32_t branch = 4) {
-    while (!watch.lap(branch, false)) {
-    }
+    const MicroOp& op = code.image.ops[3];
+    do {
+      const bool memory = op.kind == OpKind::kStore || op.kind == OpKind::kAtomic;
+      if (accesses && memory) watch.access(op, code.context);
+    } while (!watch.lap(branch, false));
     return watch.unchanged(code.image, 2, 4, code.context, stack, ++now);
   }
   /// How many of the next looks find it unchanged.
@@ -302,11 +307,33 @@ TEST(SpinDetector, ALoopThatMayChangeMemoryIsNeverUnchanged) {
                          operation == AtomOp::kDec || operation == AtomOp::kXor;
     EXPECT_EQ(r.unchanged(40), changes ? 0 : 9);
   }
+  // Adding 0 is a way to load. Operands are constants of the kernel, or lie in registers, of which nobody
+  // knows.
+  std::array<std::byte, isa::kRowBytes> constants{};
+  for (const uint32_t constant : {0u, 7u})
+    for (const isa::Bank bank : {isa::Bank::kConstant, isa::Bank::kRegister}) {
+      std::memcpy(constants.data(), &constant, sizeof constant);
+      Rounds r;
+      r.code.context.bank[static_cast<size_t>(isa::Bank::kConstant)] = constants.data();
+      isa::MicroOp& op = r.code.image.ops[3];
+      op.kind = OpKind::kAtomic;
+      op.modifiers = static_cast<uint8_t>(AtomOp::kAdd);
+      op.memory.element_bytes = 4;
+      op.src[0] = {bank, 0};
+      EXPECT_EQ(r.unchanged(40), constant == 0 && bank == isa::Bank::kConstant ? 9 : 0);
+    }
   for (const OpKind kind : {OpKind::kStore, OpKind::kCall}) {
     Rounds r;
     r.code.image.ops[3].kind = kind;
     EXPECT_EQ(r.unchanged(40), 0);
   }
+  // What the loop would store on another way through it is no change.
+  Rounds r;
+  r.code.image.ops[3].kind = OpKind::kStore;
+  r.accesses = false;
+  EXPECT_EQ(r.unchanged(40), 9);
+  r.accesses = true;
+  EXPECT_EQ(r.unchanged(1), 0);
 }
 
 }  // namespace

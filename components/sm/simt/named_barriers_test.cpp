@@ -186,6 +186,48 @@ TEST(NamedBarriers, WarpsLoadSideBySideBeforeTheyStore) {
   expect_values(kLoadsBeforeAStore, "more", 1, 128, {1}, {});
 }
 
+TEST(NamedBarriers, WarpsLoadSideBySideBeforeOneChangesThatByAnAtomic) {
+  std::string ptx = kLoadsBeforeAStore;
+  const std::string store = "st.global.u32 [%d], %w;";
+  ptx.replace(ptx.find(store), store.size(), "atom.global.max.u32 %w, [%d], %w;");
+  expect_values(ptx.c_str(), "more", 1, 128, {1}, {});
+}
+
+/// Behind the barrier all threads read at once what the first warp changes a hundred operations later.
+constexpr const char* kReadsBeforeASharedStore = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry place(.param .u64 data)
+{
+  .reg .u64 %d, %a;
+  .reg .u32 %t, %v, %w;
+  .reg .pred %p, %q;
+  .shared .u32 slot;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  setp.eq.u32 %p, %t, 0;
+  @%p st.shared.u32 [slot], 7;
+  bar.sync 0;
+  ld.shared.u32 %v, [slot];
+  shr.u32 %w, %t, 5;
+  mad.wide.u32 %a, %w, 4, %d;
+  st.global.u32 [%a], %v;
+  @!%p bra DONE;
+  mov.u32 %w, 0;
+AGAIN:
+  add.u32 %w, %w, 1;
+  setp.lt.u32 %q, %w, 100;
+  @%q bra AGAIN;
+  st.shared.u32 [slot], %w;
+DONE:
+  ret;
+}
+)";
+
+TEST(NamedBarriers, WarpsReadSharedMemoryBehindABarrierBeforeOneWritesThere) {
+  expect_values(kReadsBeforeASharedStore, "place", 1, 128, {7, 7, 7, 7}, {});
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30
