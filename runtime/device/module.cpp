@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
 
 #include "isa/ptx/diagnostics.h"
 #include "isa/ptx/linker.h"
@@ -161,9 +164,13 @@ void Module::load() {
 }
 
 void Module::define_unresolved_variables(isa::Module& module, const std::string& name) const {
+  std::set<std::string, std::less<>> defined;  // elsewhere in the text, too: what it declares first
+  for (const isa::Variable& v : module.variables)
+    if (v.linkage != isa::Linkage::kExtern) defined.insert(v.name);
   for (isa::Variable& v : module.variables) {
     const bool placed = v.space == isa::Space::kGlobal || v.space == isa::Space::kConst;
     if (v.linkage != isa::Linkage::kExtern || !placed || v.bytes == 0 || isa::is_texture(v)) continue;
+    if (!defined.insert(v.name).second) continue;
     device_.warn(fmt::format(
         "{}: warning: variable '{}' is declared .extern and defined nowhere: defined here", name, v.name));
     v.linkage = isa::Linkage::kVisible;

@@ -87,6 +87,18 @@ TEST(JitLinker, AProgramByItselfDefinesItsExternVariables) {
   void* module = nullptr;
   EXPECT_EQ(cuModuleLoadData(&module, text(".global .align 4 .b8 region[]").c_str()),
             static_cast<int>(Code::kInvalidPtx));
+  // What is declared first, as a variable that holds its own address has to be, is defined once.
+  const std::string declared = text(
+      ".const .align 8 .u64 region[2];\n.extern .const .align 8 .u64 region[2];\n.visible .const .align 8 "
+      ".u64 "
+      "region[2] = {region+8, 7}");
+  ASSERT_EQ(cuModuleLoadData(&module, declared.c_str()), 0);
+  unsigned long long address = 0, words[2] = {};
+  size_t bytes = 0;
+  ASSERT_EQ(cuModuleGetGlobal_v2(&address, &bytes, module, "region"), 0);
+  ASSERT_EQ(cuMemcpyDtoH_v2(words, address, sizeof words), 0);
+  EXPECT_EQ(words[0], address + 8);
+  EXPECT_EQ(words[1], 7u);
 }
 
 TEST(JitLinker, TheFirstFormsLinkToo) {
