@@ -31,6 +31,12 @@ class GlobalMemory {
   virtual ~GlobalMemory() = default;
   /// The allocation that holds `address`; a window with data == nullptr if none does.
   [[nodiscard]] virtual MemoryWindow window(uint64_t address) const = 0;
+  /// For an access that begins in the allocation of `address` and ends behind it: a window that holds more,
+  /// where that is allowed; else one with data == nullptr.
+  [[nodiscard]] virtual MemoryWindow window_beyond(uint64_t address) const {
+    (void)address;
+    return {};
+  }
   /// The texture with this handle (see texture_handle()); nullptr if there is none.
   [[nodiscard]] virtual const Texture* texture(uint64_t handle) const {
     (void)handle;

@@ -35,6 +35,14 @@ isa::MemoryWindow Device::Memory::behind_the_end(uint64_t address) const {
   return {begin, end, reinterpret_cast<std::byte*>(begin), a->writable};
 }
 
+isa::MemoryWindow Device::Memory::window_beyond(uint64_t address) const {
+  const core::Allocation* a = memory_.find(address);
+  if (!on_stray_ || a == nullptr || a->of_host) return {};
+  const isa::MemoryWindow behind = window(a->end());
+  if (behind.data == nullptr || behind.begin != a->end() || behind.data != a->data + a->bytes) return {};
+  return {a->base, behind.end, a->data, a->writable && behind.writable};
+}
+
 void Device::Memory::forget_strays() {
   for (void* page : pages_) munmap(page, kPage);
   pages_.clear();

@@ -20,6 +20,7 @@ class Device::Memory : public isa::GlobalMemory {
     if (a == nullptr) return behind_the_end(address);
     return {a->base, a->end(), a->data, a->writable};
   }
+  [[nodiscard]] isa::MemoryWindow window_beyond(uint64_t address) const override;
   ~Memory() override { forget_strays(); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

@@ -154,6 +154,41 @@ TEST(EmbeddedGpu, BehindTheEnd) {
   EXPECT_THROW(gpu.run(program, "add", {1}, {32}, next, 1u), GpuError);
 }
 
+TEST(EmbeddedGpu, AnAccessThatEndsBehindTheEnd) {
+  constexpr const char* kPairs = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry pair(.param .u64 from, .param .u64 to)
+{
+  .reg .b64 %d<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %d0, [from];
+  ld.param.u64 %d1, [to];
+  ld.global.v2.u32 {%r0, %r1}, [%d0];
+  st.global.v2.u32 [%d1], {%r1, %r0};
+  ret;
+}
+)";
+  GpuOptions o = options(true);
+  std::string warned;
+  o.warn = [&warned](const std::string& text) { warned += text; };
+  Gpu gpu(o);
+  const uint32_t program = gpu.load("pair.ptx", kPairs);
+  auto* const memory = static_cast<uint32_t*>(gpu.allocate(4));
+  auto* const to = static_cast<uint32_t*>(gpu.allocate(8));
+  memory[0] = 7;
+  // A GPU has pages: it notices neither the load nor the store.
+  gpu.run(program, "pair", {1}, {1}, memory, to);
+  gpu.run(program, "pair", {1}, {1}, to, memory);
+  gpu.synchronize();
+  EXPECT_EQ(to[1], 7u);
+  EXPECT_EQ(memory[0], 7u);
+  EXPECT_NE(warned.find("kernel 'pair' uses memory behind the end of 'allocation 1' (4 bytes)"),
+            std::string::npos)
+      << warned;
+}
+
 /// Adds up a hundred products of pairs, the first with the last, so that all are alive at a time.
 std::string many_registers() {
   constexpr int kValues = 200;

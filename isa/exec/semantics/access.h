@@ -55,6 +55,7 @@ GPUSIM_INLINE bool select_window(WarpContext& ctx, u64 address, u64 bytes) {
   if (!inside(address, bytes, w.begin, w.end) || w.data == nullptr) {
     if (ctx.global == nullptr) return false;
     w = ctx.global->window(address);
+    if (w.data != nullptr && !inside(address, bytes, w.begin, w.end)) w = ctx.global->window_beyond(address);
     if (w.data == nullptr || !inside(address, bytes, w.begin, w.end)) return false;
   }
   ctx.previous_window = ctx.window;
