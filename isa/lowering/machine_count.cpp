@@ -300,10 +300,11 @@ class Counter {
   bool is_new(const LaunchConstant& c, bool for_threads) {
     constexpr uint64_t kBytes = 8;
     const bool pairs = !c.wide && c.source != LaunchConstant::Source::kSpecial;
-    std::vector<uint32_t>& there = loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
+    std::unordered_set<uint32_t>& there =
+        loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
     for (uint32_t b = block_at_; b != kNoBlock; b = above_[b])
-      if (std::ranges::find(there, b) != there.end()) return false;
-    there.push_back(block_at_);
+      if (there.contains(b)) return false;
+    there.insert(block_at_);
     return true;
   }
 
@@ -646,7 +647,7 @@ class Counter {
   std::vector<uint32_t> above_;                                    // immediate dominators of blocks
   uint32_t block_at_ = 0;                                          // that is counted
   /// The blocks that load a constant of the launch: by what it is.
-  std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::vector<uint32_t>> loaded_;
+  std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::unordered_set<uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {
