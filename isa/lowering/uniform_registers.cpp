@@ -6,6 +6,7 @@
 // stay too. On 7.5 a global access takes its whole address from a uniform register, so addresses are among
 // them, and pointers that a loop moves on; from 8.0 on the address goes through a thread's registers.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "isa/lowering/dominance.h"
@@ -93,7 +94,11 @@ class Finder {
   }
 
   std::vector<bool> run() {
-    for (uint32_t n = 0; n < ops_.size(); ++n) due_.insert(due_.end(), n);
+    for (uint32_t n = 0; n < ops_.size(); ++n) {
+      due_.insert(due_.end(), n);
+      if (const uint64_t factor = uniform_addresses() ? factor_in_register(*ops_[n]) : 0; factor != 0)
+        products_[factor].push_back(n);
+    }
     for (; !due_.empty(); due_.swap(due_again_)) {
       while (!due_.empty()) {
         at_ = *due_.begin();
@@ -142,8 +147,7 @@ class Finder {
       // Two products with one factor share its register, which is a thread's if one of them is.
       if (!result) {
         if (factors_.insert(factor).second)
-          for (uint32_t n = 0; n < ops_.size(); ++n)
-            if (factor_in_register(*ops_[n]) == factor) visit_again(n);
+          for (const uint32_t n : products_[factor]) visit_again(n);
       } else if (factors_.contains(factor)) {
         demote(op.dst[0]);
         result = false;
@@ -222,8 +226,9 @@ class Finder {
   const Program& program_;
   std::vector<bool> uniform_;
   std::vector<uint32_t> readers_;
-  std::vector<const Op*> made_;  // what is written once
-  std::set<uint64_t> factors_;   // of products, in a thread's registers
+  std::vector<const Op*> made_;                         // what is written once
+  std::set<uint64_t> factors_;                          // of products, in a thread's registers
+  std::map<uint64_t, std::vector<uint32_t>> products_;  // by their factor
   std::vector<const Op*> ops_;
   std::vector<std::vector<uint32_t>> named_by_;  // of each variable, operations
   std::set<uint32_t> due_, due_again_;           // to be visited in this round and in the next
