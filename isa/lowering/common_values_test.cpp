@@ -29,6 +29,12 @@ TEST(CommonValues, AreComputedOnce) {
   EXPECT_EQ(operations(others, OpClass::kIntMul), 2u);
 }
 
+TEST(CommonValues, NotIfOnlyTheTableOrTheModeDiffers) {
+  expect_same_everywhere(computing("lop3.b32 %r8, %r0, %r1, %r0, 0x96; lop3.b32 %r9, %r0, %r1, %r0, 0x1e;"),
+                         64);
+  expect_same_everywhere(computing("prmt.b32.f4e %r8, %r0, %r1, 1; prmt.b32.b4e %r9, %r0, %r1, 1;"), 64);
+}
+
 TEST(CommonValues, OfABlockThatLeadsThere) {
   const std::string below = computing(R"(
     mul.lo.u32 %r2, %r0, %r1; mov.u32 %r8, %r2; mov.u32 %r9, 0;

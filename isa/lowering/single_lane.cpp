@@ -43,20 +43,26 @@ class Coordinates {
                    ? std::optional(1)
                    : std::nullopt;
       case Opcode::kAdd:
-        return sum(op, of(0), of(1), 1);
+        return sum(op, 1, depth);
       case Opcode::kSub:
-        return sum(op, of(0), of(1), -1);
+        return sum(op, -1, depth);
       case Opcode::kMad:
-        if ((op->key & kVarWide) != 0 || of(0) != 0 || of(1) != 0) return std::nullopt;
-        return sum(op, of(2), 0, 1);
+        if (!is_integer(op->type) || (op->key & kVarWide) != 0 || of(0) != 0 || of(1) != 0)
+          return std::nullopt;
+        return of(2);
       default:
         return std::nullopt;
     }
   }
 
  private:
-  static std::optional<int> sum(const Op* op, std::optional<int> a, std::optional<int> b, int sign) {
-    if (!is_integer(op->type) || !a || !b || (*a != 0 && *b != 0)) return std::nullopt;
+  /// Looks no further where the first operand may be anything: both of each would be exponential.
+  [[nodiscard]] std::optional<int> sum(const Op* op, int sign, int depth) const {
+    if (!is_integer(op->type)) return std::nullopt;
+    const std::optional<int> a = in(op->src[0], depth + 1);
+    if (!a) return std::nullopt;
+    const std::optional<int> b = in(op->src[1], depth + 1);
+    if (!b || (*a != 0 && *b != 0)) return std::nullopt;
     return *a + sign * *b;
   }
 

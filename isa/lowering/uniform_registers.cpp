@@ -6,6 +6,7 @@
 // stay too. On 7.5 a global access takes its whole address from a uniform register, so addresses are among
 // them, and pointers that a loop moves on; from 8.0 on the address goes through a thread's registers.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "isa/lowering/dominance.h"
@@ -77,9 +78,14 @@ class Finder {
         made_(program.vars.size(), nullptr) {
     const SsaValues ssa(program, flow);
     if (uniform_addresses()) find_pointers(flow, ssa);
+    named_by_.resize(program.vars.size());
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
+        const auto number = static_cast<uint32_t>(ops_.size());
+        ops_.push_back(&op);
         for_each_use(op, [&](Var v) { ++readers_[v]; });
+        for_each_use(op, [&](Var v) { named_by_[v].push_back(number); });
+        for_each_def(op, [&](Var v) { named_by_[v].push_back(number); });
         if (op.num_dst != 1 || op.dst[0] == kNoVar || !ssa.is_value(op.dst[0])) continue;
         uniform_[op.dst[0]] = is_source(op) || has_uniform_form(op);
         made_[op.dst[0]] = &op;
@@ -88,10 +94,16 @@ class Finder {
   }
 
   std::vector<bool> run() {
-    while (changed_) {
-      changed_ = false;
-      for (const Block& block : program_.blocks) {
-        for (const Op& op : block.ops) visit(op);
+    for (uint32_t n = 0; n < ops_.size(); ++n) {
+      due_.insert(due_.end(), n);
+      if (const uint64_t factor = uniform_addresses() ? factor_in_register(*ops_[n]) : 0; factor != 0)
+        products_[factor].push_back(n);
+    }
+    for (; !due_.empty(); due_.swap(due_again_)) {
+      while (!due_.empty()) {
+        at_ = *due_.begin();
+        due_.erase(due_.begin());
+        visit(*ops_[at_]);
       }
     }
     return std::move(uniform_);
@@ -118,10 +130,14 @@ class Finder {
       uniform_[v] = written[v] && fits[v] && !divergent[v] && !ssa.is_value(v);
   }
 
+  /// Those that name `v` are visited again, in this round or in the next: what an operation keeps depends on
+  /// what the ones before it left.
   void demote(Var v) {
-    changed_ = changed_ || uniform_[v];
+    if (!uniform_[v]) return;
     uniform_[v] = false;
+    for (const uint32_t n : named_by_[v]) visit_again(n);
   }
+  void visit_again(uint32_t n) { (n > at_ ? due_ : due_again_).insert(n); }
   [[nodiscard]] bool is_uniform(const Value& v) const { return v.is_literal() || uniform_[v.var]; }
 
   void visit(const Op& op) {
@@ -130,7 +146,8 @@ class Finder {
     if (const uint64_t factor = uniform_addresses() ? factor_in_register(op) : 0; factor != 0) {
       // Two products with one factor share its register, which is a thread's if one of them is.
       if (!result) {
-        changed_ = changed_ || factors_.insert(factor).second;
+        if (factors_.insert(factor).second)
+          for (const uint32_t n : products_[factor]) visit_again(n);
       } else if (factors_.contains(factor)) {
         demote(op.dst[0]);
         result = false;
@@ -209,9 +226,13 @@ class Finder {
   const Program& program_;
   std::vector<bool> uniform_;
   std::vector<uint32_t> readers_;
-  std::vector<const Op*> made_;  // what is written once
-  std::set<uint64_t> factors_;   // of products, in a thread's registers
-  bool changed_ = true;
+  std::vector<const Op*> made_;                         // what is written once
+  std::set<uint64_t> factors_;                          // of products, in a thread's registers
+  std::map<uint64_t, std::vector<uint32_t>> products_;  // by their factor
+  std::vector<const Op*> ops_;
+  std::vector<std::vector<uint32_t>> named_by_;  // of each variable, operations
+  std::set<uint32_t> due_, due_again_;           // to be visited in this round and in the next
+  uint32_t at_ = 0;
 };
 
 }  // namespace
