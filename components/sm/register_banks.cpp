@@ -92,8 +92,7 @@ class Code {
       return at == loaded_.end() ? kNone : at->second;
     }
     for (const isa::LaunchConstant& c : image_.launch_constants)
-      if (c.row == ref.offset && c.source != isa::LaunchConstant::Source::kSpecial && !c.wide)
-        return c.from;
+      if (c.row == ref.offset && c.source != isa::LaunchConstant::Source::kSpecial && !c.wide) return c.from;
     return kNone;
   }
   static bool loaded_together(uint64_t a, uint64_t b) {
