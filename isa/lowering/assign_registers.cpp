@@ -4,7 +4,8 @@
 // - A kernel has the highest register that it names, and two more. R1 is the stack pointer of each.
 // - 64 bits stand at even registers, and what one access loads or stores at once stands side by side, from a
 //   multiple of four on if it is more than 64 bits.
-// - 32 or 8 bits that are stored to global memory, or go to an atomic there, stand at odd registers if the
+// - Words and parts of words that are stored to global memory, or go to an atomic there, stand at odd
+// registers if the
 //   address is in a pair of them.
 // - A result may stand where a source was that dies there, whatever their widths.
 // - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
@@ -236,7 +237,7 @@ class Assignment {
   [[nodiscard]] bool wants_odd(const Op& op) const {
     const bool global = op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
     return (op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) && global && op.memory.has_base &&
-           op.memory.element_bytes != 2 && !is_uniform(op.src[0]);
+           !is_uniform(op.src[0]);
   }
   void note_access(const Op& op) {
     if (op.kind == OpKind::kLoad && op.num_dst == 1 && op.memory.has_base && op.dst[0] != kNoVar &&

@@ -46,6 +46,7 @@ TEST(AssignRegisters, WordsThatAreStoredToGlobalMemoryStandAtOddRegisters) {
   EXPECT_NEAR(registers_of(reversal("u32", 'r', 5), 5), 18, 1);
   EXPECT_NEAR(registers_of(reversal("u32", 'r', 8), 8), 24, 1);
   EXPECT_NEAR(registers_of(reversal("u32", 'r', 12), 12), 32, 1);
+  EXPECT_NEAR(registers_of(reversal("u16", 'r', 5), 5), 18, 1) << "parts of words, too";
 }
 
 TEST(AssignRegisters, WordsDoNotStandBetweenPairsThatTheyAreStoredBeside) {

@@ -95,11 +95,39 @@ TEST(LaunchConstants, ConstantMemoryAtKnownAddressesIsAnOperand) {
     EXPECT_EQ(static_cast<size_t>(std::ranges::count_if(
                   image.ops, [](const MicroOp& op) { return op.memory.space == Space::kConst; })),
               c.loads);
+    options.level = LoweringLevel::kNone;
+    const auto as_written = lower_kernel(module, *module.entries().front(), options);
+    EXPECT_EQ(total_ptx(image), total_ptx(std::get<KernelImage>(as_written)));
     const uint64_t out = memory.add(32ul * 256);
     BlockRunner runner(image, memory, pack_params({0, out}), 32);
     ASSERT_TRUE(runner.run().finished);
     EXPECT_EQ(memory.read<uint32_t>(out, 1)[0], c.first);
   }
+}
+
+TEST(LaunchConstants, AddressesOfGlobalVariablesAreAdded) {
+  // An access adds 24 bits; ptxas 13 adds each array's address (c[4][...]) to the index, in one instruction.
+  const Module module = parse_ok(R"(.version 7.0
+.target sm_75
+.address_size 64
+.global .align 4 .b8 one[4096];
+.global .align 4 .b8 two[4096];
+.visible .entry k()
+{ .reg .b64 %d<4>; .reg .b32 %r<2>;
+  mov.u32 %r0, %tid.x; mul.wide.u32 %d0, %r0, 4; mov.u64 %d1, one; add.s64 %d1, %d1, %d0; mov.u64 %d2, two;
+  add.s64 %d2, %d2, %d0; st.global.u32 [%d1+8], %r0; st.global.u32 [%d2], %r0; ret; })");
+  LoweringOptions options = level(LoweringLevel::kSchedule);
+  options.machine_capability = 75;
+  TestMemory memory;
+  const uint64_t one = memory.add(4096), two = memory.add(4096);
+  options.address_of = [&](const Variable& v) { return v.name == "one" ? one : two; };
+  const auto lowered = lower_kernel(module, *module.entries().front(), options);
+  const auto& image = std::get<KernelImage>(lowered);
+  EXPECT_EQ(count_class(image, OpClass::kIntMulWide), 2u);
+  BlockRunner runner(image, memory, {}, 32);
+  ASSERT_TRUE(runner.run().finished);
+  EXPECT_EQ(memory.read<uint32_t>(one + 8, 32)[31], 31u);
+  EXPECT_EQ(memory.read<uint32_t>(two, 32)[5], 5u);
 }
 
 TEST(LaunchConstants, ALoadBehindTheVariableStaysAndFails) {

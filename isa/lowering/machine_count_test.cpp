@@ -48,6 +48,8 @@ TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
   EXPECT_EQ(at(beside, 90), at(one, 90) + 2);
   EXPECT_EQ(at(two, 90), at(one, 90) + 3);
   EXPECT_EQ(at(two, 75), at(one, 75) + 2);
+  // One operation that reads two words: side by side they are loaded together, for a thread's registers.
+  EXPECT_EQ(at(kernel("mad.lo.u32 %r0, %t, %a, %c;"), 90), at(kernel("mad.lo.u32 %r0, %t, %a, %b;"), 90) + 1);
 }
 
 TEST(MachineCount, ABlockLoadsAgainWhatIsNotThereOnEachWayToIt) {
