@@ -1,12 +1,11 @@
-// Registers per thread that ptxas takes for a program whose order is final (compute capability 8.0 and up):
+// Registers per thread that ptxas takes for a program whose order is final (compute capability 7.0 and up):
 // each value gets registers of its own for as long as it is wanted, and the highest of them counts. Found in
 // the machine code of ptxas 13, whose registers and branches were decoded (docs/compiler.md):
 // - A kernel has the highest register that it names, and two more. R1 is the stack pointer of each.
 // - 64 bits stand at even registers, and what one access loads or stores at once stands side by side, from a
 //   multiple of four on if it is more than 64 bits.
 // - Words and parts of words that are stored to global memory, or go to an atomic there, stand at odd
-// registers if the
-//   address is in a pair of them.
+//   registers if the address is in a pair of them.
 // - A result may stand where a source was that dies there, whatever their widths.
 // - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
 //   enough, what follows is given others, but for what the load itself brings.
@@ -329,6 +328,7 @@ class Assignment {
     std::vector<bool> placed(program_.vars.size(), false);
     const auto usable = [&](Var v) { return !placed[v] && !wanted_[v].empty(); };
     std::map<std::pair<uint32_t, Constant>, ConstantPlace> of_loops;
+    std::optional<std::pair<uint32_t, uint32_t>> loop;  // the last one that has a constant
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       const std::vector<Op>& ops = program_.blocks[b].ops;
       Constants constants;
@@ -369,9 +369,9 @@ class Assignment {
           place_constant(place);
           continue;
         }
-        const auto [first, last] = loop_around(b);
-        ConstantPlace& whole = of_loops[{first, constant}];
-        whole.span = {first_step(first), end_step(last)};
+        if (!loop || b > loop->second) loop = loop_around(b);
+        ConstantPlace& whole = of_loops[{loop->first, constant}];
+        whole.span = {first_step(loop->first), end_step(loop->second)};
         whole.odd = whole.odd || place.odd;
       }
     }

@@ -1,6 +1,6 @@
-// Registers that ptxas 13.0 gives small kernels for sm_80, and what the assignment gives them, at most one
-// less: kernels for the rules of assign_registers.cpp. The accesses are volatile, so that both keep their
-// order.
+// Registers that ptxas 13.0 gives small kernels for sm_80 (some for sm_75), and what the assignment gives
+// them, at most one less: kernels for the rules of assign_registers.cpp. The accesses are volatile, so that
+// both keep their order.
 #include <fmt/format.h>
 
 #include "isa/tests/lowering_test_util.h"

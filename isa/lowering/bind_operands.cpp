@@ -88,9 +88,6 @@ void split_vectors(Program& program) {
   }
 }
 
-/// The first whose arithmetic reads no constant bank: what it would is loaded (LDC, ULDC).
-constexpr int kLoadsConstantsFrom = 90;
-
 /// Two constants that are one load of 64 bits: both are in a thread's registers then, by ptxas 13.
 bool reads_pair(const std::vector<LaunchConstant>& constants, const Op& op,
                 const std::vector<uint32_t>& constant) {
@@ -126,9 +123,8 @@ bool reads_constant_bank(const Op& op) {
 }
 
 bool loaded_together(const LaunchConstant& a, const LaunchConstant& b) {
-  constexpr uint64_t kBytes = 8;
   return a.source == b.source && a.source != LaunchConstant::Source::kSpecial && !a.wide && !b.wide &&
-         a.from / kBytes == b.from / kBytes;
+         a.from / kConstantsTogether == b.from / kConstantsTogether;
 }
 
 void bind_operands(Program& program, const Flow& flow) {

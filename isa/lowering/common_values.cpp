@@ -1,7 +1,7 @@
 // Values that are computed twice: the second operation becomes a copy of the first one's result, where that
 // is there already. The compiler that wrote the PTX has seen to most of them; iterations that became code and
-// `asm volatile` leave others, which ptxas finds. Whole numbers and predicates only: floating-point
-// arithmetic counts.
+// `asm volatile` leave others, which ptxas finds. Floating-point arithmetic stays as the program has
+// it, because statistics count it, and so do predicates.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -84,22 +84,9 @@ class Sharer {
         continue;
       }
       if (program_.vars[at->second] != program_.vars[op.dst[0]]) continue;
-      become_copy(op, at->second);
+      const bool wide = program_.vars[at->second] == VarClass::kRow64;
+      become_move(op, wide ? *wide_move_ : *move_, Value{at->second, wide, 0});
     }
-  }
-
-  void become_copy(Op& op, Var of) {
-    const bool wide = program_.vars[of] == VarClass::kRow64;
-    const SemanticRow* row = wide ? wide_move_ : move_;
-    op.key = row->key;
-    op.exec = row->exec;
-    op.op_class = row->op_class;
-    op.type = wide ? Type::kB64 : Type::kB32;
-    op.modifiers = 0;
-    op.imm = 0;
-    op.contractible = false;
-    op.src[0] = Value{of, wide, 0};
-    op.num_src = 1;
   }
 
   Program& program_;

@@ -38,12 +38,6 @@ AlignedBytes bind_literals(const KernelImage& image, std::span<const std::byte> 
   return rows;
 }
 
-bool reads_constant_memory(const KernelImage& image) {
-  return std::ranges::any_of(image.launch_constants, [](const LaunchConstant& c) {
-    return c.source == LaunchConstant::Source::kConstantMemory;
-  });
-}
-
 void bind_constant_memory(const KernelImage& image, const GlobalMemory& memory, AlignedBytes& rows) {
   for (const LaunchConstant& c : image.launch_constants) {
     if (c.source != LaunchConstant::Source::kConstantMemory) continue;

@@ -14,7 +14,6 @@ namespace gpusim::isa {
 [[nodiscard]] AlignedBytes bind_literals(const KernelImage& image, std::span<const std::byte> params,
                                          const uint32_t (&block)[3], const uint32_t (&grid)[3]);
 
-[[nodiscard]] bool reads_constant_memory(const KernelImage& image);
 /// Fills in what constant memory holds now: for the moment at which the kernel begins, for copies to constant
 /// memory may be under way when it is launched.
 void bind_constant_memory(const KernelImage& image, const GlobalMemory& memory, AlignedBytes& rows);

@@ -279,10 +279,17 @@ void drop_nops(Block& block);
 /// True if `op` alone gives the same value wherever it runs, without any register: a kernel parameter, a
 /// special register that is equal in a block of threads, a constant. sink.cpp
 [[nodiscard]] bool recomputable(const Op& op);
+/// Makes of an operation with one result a move of `source` to it; `move`: the form for its width.
+/// propagate.cpp
+void become_move(Op& op, const SemanticRow& move, const Value& source);
 /// A load of a kernel parameter, or of constant memory at an address that is known: an operand of an
 /// instruction, or what takes little more than a move.
 [[nodiscard]] bool reads_constant_bank(const Op& op);
-/// Two words that one load of 64 bits brings.
+/// The first machine whose arithmetic reads no operand from the constant bank: each constant is loaded (LDC,
+/// ULDC), and words side by side by one load of so many bytes. Found with probes of ptxas 13.
+inline constexpr int kLoadsConstantsFrom = 90;
+inline constexpr uint64_t kConstantsTogether = 8;
+/// Two words that one such load brings.
 [[nodiscard]] bool loaded_together(const LaunchConstant& a, const LaunchConstant& b);
 
 /// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or

@@ -361,7 +361,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   lir::share_slots(program, flow, declared_bytes);
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
     if (options.machine_capability < kAssignsFrom) {
-      registers = std::max(registers, lir::machine_registers(program, flow, lir::Registers::kTaken));
+      registers = std::max(registers, lir::machine_registers(program, flow));
       registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
     } else if (!spilled) {
       registers = lir::assigned_registers(program, flow, schedule_to);

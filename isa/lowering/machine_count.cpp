@@ -32,9 +32,8 @@ uint32_t yield_instructions(int capability) { return capability < 80 ? 5 : 1; }
 uint32_t fence_instructions(int capability) { return capability < 70 ? 1 : capability < 90 ? 3 : 4; }
 
 /// Compute capability of the first machine whose accesses to global memory take a descriptor, which a kernel
-/// loads once; and of the first whose arithmetic reads no operand from the constant bank, so that each
-/// constant is loaded (LDC, ULDC). Found with probes.
-constexpr int kDescribesGlobalFrom = 80, kLoadsConstantsFrom = 90;
+/// loads once. Found with probes.
+constexpr int kDescribesGlobalFrom = 80;
 /// The first whose calls take their address in fewer instructions.
 constexpr int kCallsShortFrom = 90;
 
@@ -303,10 +302,9 @@ class Counter {
   /// Whether the constant of the launch must be loaded in this block, for the warp or for each thread: no
   /// block on the way to it did. Two words that lie side by side are one load.
   bool is_new(const LaunchConstant& c, bool for_threads) {
-    constexpr uint64_t kBytes = 8;
     const bool pairs = !c.wide && c.source != LaunchConstant::Source::kSpecial;
     std::map<uint32_t, uint32_t>& there =
-        loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kBytes : c.from}];
+        loaded_[{c.source, c.wide, for_threads, pairs ? c.from / kConstantsTogether : c.from}];
     const uint32_t enter = dominators_.enter(block_at_);
     auto next = there.upper_bound(enter);
     if (next != there.begin() && dominators_.dominates(std::prev(next)->second, block_at_)) return false;

@@ -14,7 +14,7 @@ namespace gpusim::isa::lir {
 /// Both: of the sequence and of constants.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
 
-/// Of a block alone, those of Registers::kNeeded that are alive or that the sequence of an operation takes.
+/// Of a block alone, those of machine_registers() that are alive or that the sequence of an operation takes.
 /// `segments`: of its operations `ops`, the first of which has the index 0; `through`: registers of what
 /// lives through it.
 [[nodiscard]] uint32_t block_registers(const Program& program, const std::vector<Op>& ops,
@@ -25,20 +25,15 @@ namespace gpusim::isa::lir {
 /// Registers of a kernel, at least: more if it has such a call. By experiment with ptxas 13.0, for sm_75 to
 /// sm_90.
 [[nodiscard]] uint32_t least_registers(const Program& program);
-/// Those that the code needs; or those that it takes where there are enough, which lets accesses read theirs
-/// at leisure.
-enum class Registers : uint8_t { kNeeded, kTaken };
 /// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
-[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow,
-                                         Registers what = Registers::kNeeded);
-[[nodiscard]] uint32_t machine_registers(const Program& program, const Liveness& live,
-                                         Registers what = Registers::kNeeded);
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Liveness& live);
 /// Kernels with few registers mostly have an even number, for the last ones are a pair or hold what is
 /// stored: 449 of 534 with up to 24 (ptxas 13 for 8.0). `registers`, or one more.
 [[nodiscard]] constexpr uint32_t made_even(uint32_t registers, uint32_t up_to) {
   return registers < up_to ? registers + registers % 2 : registers;
 }
-/// Those that a program takes from 8.0 on once its order is final; `limit`: with which its schedule did.
+/// Those that a program takes from 7.0 on once its order is final; `limit`: with which its schedule did.
 /// assign_registers.cpp
 [[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
 /// Of each block, without subroutines and what branches need to meet again.

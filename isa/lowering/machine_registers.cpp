@@ -79,31 +79,6 @@ constexpr uint32_t kFew = 8, kFewFree = 4, kFewFresh = 6, kUncounted = 3;
 /// With more values than that it goes on, slowly: one more for so many further ones, up to a limit.
 constexpr uint32_t kPerFurther = 12, kFurther = 6;
 
-/// An access to memory reads its registers some time after it was issued; as long as there are registers,
-/// what follows is given others, for so many operations. Over the corpus, 8 to 24 operations and 28 to 40
-/// registers are equally right (docs/compiler.md).
-constexpr uint32_t kRests = 16, kUncontended = 32;
-
-/// Of each half-step of a block, the registers that nothing needs but that such an access may still read.
-std::vector<uint32_t> resting_registers(const Program& program, const Liveness& live, uint32_t block,
-                                        size_t steps) {
-  const std::vector<Op>& ops = program.blocks[block].ops;
-  const uint32_t first = 2 * live.first_op[block];
-  std::vector<uint32_t> resting(steps, 0);
-  for (const Segment& s : live.segments[block]) {
-    const size_t end = s.end - first;
-    if (end / 2 >= ops.size()) continue;
-    const Op& last = ops[end / 2];
-    if (last.kind != OpKind::kStore && last.kind != OpKind::kLoad) continue;
-    if (last.memory.space == Space::kParam) continue;
-    bool reads = false;
-    for_each_use(last, [&](Var v) { reads = reads || v == s.var; });
-    for (size_t i = end + 1; reads && i < std::min(steps, end + 1 + 2 * kRests); ++i)
-      resting[i] += thread_registers(program, s.var);
-  }
-  return resting;
-}
-
 /// Registers if each value had its own.
 uint32_t without_reuse(const Program& program) {
   std::vector<bool> seen(program.vars.size(), false);
@@ -131,23 +106,18 @@ uint32_t block_registers(const Program& program, const std::vector<Op>& ops,
   return needed;
 }
 
-uint32_t machine_registers(const Program& program, const Flow& flow, Registers what) {
-  return machine_registers(program, compute_liveness(program, flow), what);
+uint32_t machine_registers(const Program& program, const Flow& flow) {
+  return machine_registers(program, compute_liveness(program, flow));
 }
 
-uint32_t machine_registers(const Program& program, const Liveness& live, Registers what) {
-  uint32_t needed = 0, rested = 0;
+uint32_t machine_registers(const Program& program, const Liveness& live) {
+  uint32_t needed = 0;
   bool calls = program.is_function;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     const std::vector<uint32_t> pressure = block_pressure(program, live, b);
-    std::vector<uint32_t> resting(pressure.size(), 0);
-    if (what == Registers::kTaken) resting = resting_registers(program, live, b, pressure.size());
     const std::vector<Op>& ops = program.blocks[b].ops;
-    for (size_t i = 0; i < pressure.size(); ++i) {
-      const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
-      needed = std::max(needed, pressure[i] + scratch);
-      rested = std::max(rested, pressure[i] + scratch + resting[i]);
-    }
+    for (size_t i = 0; i < pressure.size(); ++i)
+      needed = std::max(needed, pressure[i] + (i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0));
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
   const uint32_t all = without_reuse(program) + kReserved;
@@ -156,9 +126,7 @@ uint32_t machine_registers(const Program& program, const Liveness& live, Registe
   const uint32_t fresh =
       std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   const bool small = program.machine_capability >= 70 && needed > 0 && needed <= kFew && !calls;
-  const uint32_t least = small ? few : std::max({needed + kReserved, fresh, kFewest, calls ? kWithCalls : 0});
-  if (what == Registers::kNeeded || program.machine_capability < 70 || least >= kUncontended) return least;
-  return std::min(std::max(least, rested + kReserved), kUncontended);
+  return small ? few : std::max({needed + kReserved, fresh, kFewest, calls ? kWithCalls : 0});
 }
 
 }  // namespace gpusim::isa::lir

@@ -160,16 +160,7 @@ class Propagator {
   void become_number(Op& op) {
     const bool wide = program_.vars[op.dst[0]] == VarClass::kRow64;
     const Value number{kNoVar, wide, number_of(op, wide)};
-    const SemanticRow* row = wide ? wide_move_ : move_;
-    op.key = row->key;
-    op.exec = row->exec;
-    op.op_class = row->op_class;
-    op.type = wide ? Type::kB64 : Type::kB32;
-    op.modifiers = 0;
-    op.imm = 0;
-    op.contractible = false;
-    op.src[0] = number;
-    op.num_src = 1;
+    lir::become_move(op, wide ? *wide_move_ : *move_, number);
     if (!ssa_.is_value(op.dst[0])) return;
     global_[op.dst[0]] = number;
     has_global_[op.dst[0]] = true;
@@ -187,6 +178,18 @@ class Propagator {
 };
 
 }  // namespace
+
+void become_move(Op& op, const SemanticRow& move, const Value& source) {
+  op.key = move.key;
+  op.exec = move.exec;
+  op.op_class = move.op_class;
+  op.type = source.wide ? Type::kB64 : Type::kB32;
+  op.modifiers = 0;
+  op.imm = 0;
+  op.contractible = false;
+  op.src[0] = source;
+  op.num_src = 1;
+}
 
 void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level) {
   const auto move = [&](Type t) { return computes ? find_form(form_key(Opcode::kMov, t), level) : nullptr; };
