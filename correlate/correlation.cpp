@@ -102,6 +102,10 @@ void add_whole(const HardwareRun& hardware, const SimulatedRun& simulated, Row r
       hardware.whole->kind == WholeRun::Kind::kBytesPerSecond;
   for (const SimulatedKernel& k : simulated.kernels)
     row.simulated += k.cycles + (gaps ? simulated.gap_cycles : 0);
+  // The overhead of a run is that of all its launches together: what lies between them counts, unless the
+  // file does a part of the work, which may be all launches with less work each.
+  if (hardware.whole->overhead_seconds > 0 && hardware.whole->part == 1)
+    row.simulated += simulated.gap_cycles * static_cast<double>(simulated.kernels.size() - 1);
   if (hardware.whole->kind == WholeRun::Kind::kFlopRate && simulated.flops <= 0)
     row.why_not = "the launch file has no [flops] total";
   rows.push_back(std::move(row));

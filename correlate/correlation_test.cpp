@@ -187,7 +187,10 @@ TEST(Correlation, AWholeRunsFigureBecomesCyclesOfItsClock) {
   file.runs[0].whole = WholeRun{WholeRun::Kind::kSeconds, 12e-6};
   EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9200, 1e-6) << "a gap before each of two launches";
   file.runs[0].whole->overhead_seconds = 2e-6;
-  EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9000, 1e-6);
+  EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9100, 1e-6) << "the one between the two launches";
+  file.runs[0].whole->part = 0.5;
+  EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9000, 1e-6)
+      << "launches of half the work: not known";
 }
 
 TEST(Correlation, RolesHaveTotalsOfTheirOwn) {

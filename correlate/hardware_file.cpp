@@ -150,6 +150,7 @@ std::optional<WholeRun> read_whole(ObjectReader& o) {
   if (whole->overhead_seconds > 0 &&
       (whole->kind != WholeRun::Kind::kSeconds || whole->overhead_seconds >= whole->value))
     o.error(o.where(), "'overhead_seconds' is part of 'seconds'");
+  whole->pause_seconds = o.has("pause_seconds") ? o.real("pause_seconds", 0, 0) : whole->overhead_seconds;
   return whole;
 }
 

@@ -56,6 +56,7 @@ struct WholeRun {
   double bytes = 0;             ///< of kBytesPerSecond: moved by all launches
   double overhead_seconds = 0;  ///< part of kSeconds that is none of the launches' (events between them)
   double part = 1;              ///< share of the measured work that the launch file does
+  double pause_seconds = 0;  ///< from the last launch's end to the next one's start while the power was taken
 };
 
 struct HardwareRun {

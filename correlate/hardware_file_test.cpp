@@ -106,6 +106,10 @@ TEST(HardwareFile, ARunMayHaveOneFigureForAllLaunches) {
   EXPECT_EQ(run.whole->kind, WholeRun::Kind::kSeconds);
   EXPECT_EQ(run.whole->value, 2e-3);
   EXPECT_EQ(run.whole->part, 0.25);
+  EXPECT_EQ(run.whole->pause_seconds, 6e-6) << "as the overhead, if nothing is said of it";
+  EXPECT_EQ(
+      run_of(R"(, "seconds": 1, "overhead_seconds": 6e-6, "pause_seconds": 17e-6)").whole->pause_seconds,
+      17e-6);
   EXPECT_EQ(run.role, Role::kJudge);
   EXPECT_EQ(run.caches, comp::CacheState::kWarm);
   EXPECT_EQ(run.sets, std::vector<std::string>{"l2.ways=8"});

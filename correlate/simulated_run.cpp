@@ -98,7 +98,7 @@ double average_power(const HardwareRun& run, const std::vector<comp::KernelResul
   }
   if (seconds <= 0) return 0;
   // Beside a part of the work belongs that part of the pauses.
-  const double pauses = run.whole ? run.whole->overhead_seconds * run.whole->part : 0;
+  const double pauses = run.whole ? run.whole->pause_seconds * run.whole->part : 0;
   return (energy + standing / seconds * pauses) / (seconds + pauses);
 }
 

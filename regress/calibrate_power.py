@@ -94,7 +94,7 @@ def simulate(gpusim: str, machine: str, keys: list[Prior], file: str, run: dict[
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
     kernels = json.loads(done.stdout)["kernels"]
     seconds = sum(k["time_s"] for k in kernels)
-    pauses = run.get("overhead_seconds", 0) * run.get("part", 1)
+    pauses = run.get("pause_seconds", run.get("overhead_seconds", 0)) * run.get("part", 1)
     worth = {}
     for k in keys:
         watts = sum(kernel["counters"][k["counter"]] for kernel in kernels) / seconds
