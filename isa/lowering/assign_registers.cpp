@@ -12,6 +12,8 @@
 // - Constants that an instruction cannot take, for it takes one, and constants that are stored have registers
 //   from their first use to the last one that is near; in small kernels those of a loop, all the way through
 //   it. Factors of products stand at odd registers.
+// - From 9.0 on constants are loaded some time before they are needed, and the product that makes an address
+//   takes its base from a pair of registers, in which it leaves the address. The index stands at an odd one.
 // - What is the same for all threads of a launch is read from the constant bank where it is needed, and kept
 //   in a register only around a loop.
 #include <algorithm>
@@ -30,8 +32,9 @@ namespace {
 constexpr uint32_t kUnnamed = 2, kIdle = 4;
 /// See made_even().
 constexpr uint32_t kEvenUpTo = 24;
-/// Constants go through registers on 9.0 (LDC): one more, but in small kernels there is one that is free.
-constexpr uint32_t kConstantsFrom = 14;
+/// Operations between the load of a constant to a thread's registers and the one that needs it, from 9.0 on.
+/// With probes of one to eight pointers 6 to 9 instructions; of 3 to 16 tried this is right as often as any.
+constexpr uint32_t kLoadedBefore = 6;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kCalleeHas = 26;
 /// Operations within which an access has read its registers. Copies of words one after the other take six
@@ -104,7 +107,7 @@ class Assignment {
         weights_(block_weights(program)),
         wanted_(program.vars.size()),
         resting_(program.vars.size()),
-        stored_(program.vars.size(), false),
+        odd_(program.vars.size(), false),
         address_(program.vars.size(), kNoVar) {
     find_constants();
     for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
@@ -181,15 +184,31 @@ class Assignment {
     for (Var v = 0; v < constant_.size(); ++v) constant_[v] = constant_[v] && defined_[v] == 1;
   }
 
+  /// From 9.0 on: an address whose base stands in the constant bank is made in the pair that the base is
+  /// loaded to, for the product takes no other constant than its factor.
+  [[nodiscard]] bool loads_base(const Op& op) const {
+    return program_.machine_capability >= kLoadsConstantsFrom && is_address_product(op) &&
+           thread_registers(program_, op.dst[0]) == 2 && op.src[2].launch_constant != kNone &&
+           !op.src[0].is_literal() && op.src[1].is_literal();
+  }
+  /// The half-step at which a constant is loaded that is needed at `at`, in a block that starts at `first`.
+  [[nodiscard]] uint32_t ahead_of(uint32_t at, uint32_t first) const {
+    if (program_.machine_capability < kLoadsConstantsFrom) return at;
+    return std::max(first, at - std::min(at, 2 * kLoadedBefore));
+  }
+
   void find_spans(uint32_t block) {
     const std::vector<Op>& ops = program_.blocks[block].ops;
     const uint32_t first = 2 * live_.first_op[block];
     for (const Segment& s : live_.segments[block]) {
       if (s.var == program_.stack_pointer || thread_registers(program_, s.var) == 0) continue;
       Span span{s.begin, s.end};
+      uint32_t early = kNone;  // where it is loaded
       if (const uint32_t i = (s.begin - first) / 2;
-          s.begin % 2 == 0 && i < ops.size() && defines(ops[i], s.var))
+          s.begin % 2 == 0 && i < ops.size() && defines(ops[i], s.var)) {
         ++span.begin;  // where a row could not be shared, a register can
+        if (loads_base(ops[i]) && !in_loop(block)) early = ahead_of(s.begin, first);
+      }
       span.end = std::max(span.end, span.begin);
       uint32_t first_use = kNone, last_use = 0, last_access = kNone;
       for (auto& [i, access] : uses_in(ops, block, s.var)) {
@@ -202,8 +221,10 @@ class Assignment {
       if (constant_[s.var] && (!in_loop(block) || !in_loop_[s.var])) {
         if (first_use == kNone) continue;
         span = {first_use, last_use};
+        early = ahead_of(span.begin, first);
       }
       wanted_[s.var].push_back(span);
+      span.begin = std::min(span.begin, early);
       if (last_access != kNone) {
         const uint32_t block_end = first + 2 * static_cast<uint32_t>(ops.size());
         span.end = std::min(std::max(span.end, last_access + 2 * kReadWithin), std::max(block_end, span.end));
@@ -239,12 +260,13 @@ class Assignment {
            !is_uniform(op.src[0]);
   }
   void note_access(const Op& op) {
+    if (loads_base(op)) odd_[op.src[0].var] = true;
     if (op.kind == OpKind::kLoad && op.num_dst == 1 && op.memory.has_base && op.dst[0] != kNoVar &&
         !op.src[0].is_literal() && readers_[op.src[0].var] == 1)
       address_[op.dst[0]] = op.src[0].var;
     if (!wants_odd(op)) return;
     for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
-      if (!op.src[k].is_literal()) stored_[op.src[k].var] = true;
+      if (!op.src[k].is_literal()) odd_[op.src[k].var] = true;
     }
   }
 
@@ -275,7 +297,7 @@ class Assignment {
     return uses_[var];
   }
 
-  [[nodiscard]] bool is_odd(Var v) const { return stored_[v] && thread_registers(program_, v) == 1; }
+  [[nodiscard]] bool is_odd(Var v) const { return odd_[v] && thread_registers(program_, v) == 1; }
 
   /// What tells one constant from another; where it is wanted, and whether at an odd register.
   using Constant = std::tuple<uint64_t, uint32_t, ObjectId>;
@@ -302,14 +324,25 @@ class Assignment {
   void note_constants(const Op& op, uint32_t at, Constants& constants) {
     const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
     const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
-    for (int k = 0; k < op.num_src; ++k)
-      if (holds_constant(op, k) && !of_warp) note_constant(constants, op.src[k], at, product);
+    for (int k = 0; k < op.num_src && !of_warp && !loads_base(op); ++k)
+      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, product);
     if (op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) return;
     for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
       const Value& v = op.src[k];
       if (v.is_literal() && (v.bits != 0 || v.launch_constant != kNone))
         note_constant(constants, v, at, wants_odd(op) && op.memory.element_bytes < 8);
     }
+  }
+  /// What addresses in loops start from has a pair all the way through its loop, in small kernels.
+  void place_bases() {
+    std::map<std::pair<uint32_t, uint32_t>, Span> bases;  // by first block and constant
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      if (!in_loop(b)) continue;
+      const auto [first, last] = loop_around(b);
+      for (const Op& op : program_.blocks[b].ops)
+        if (loads_base(op)) bases[{first, op.src[2].launch_constant}] = {first_step(first), end_step(last)};
+    }
+    for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}});
   }
   /// The blocks of the outermost loop around `block`.
   [[nodiscard]] std::pair<uint32_t, uint32_t> loop_around(uint32_t block) const {
@@ -376,6 +409,7 @@ class Assignment {
       }
     }
     for (const auto& [constant, place] : of_loops) place_constant(place);
+    if (hoists_) place_bases();
     for (Var v = 0; v < program_.vars.size(); ++v) {
       if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}});
     }
@@ -396,7 +430,7 @@ class Assignment {
       for (uint32_t k = 0; k < thread_registers(program_, v); ++k)
         fn(at + k, (rests ? resting_ : wanted_)[v]);
     }
-    if (!group.scratch.empty()) fn(0, group.scratch);
+    for (uint32_t k = 0; k < group.width && !group.scratch.empty(); ++k) fn(k, group.scratch);
   }
   [[nodiscard]] bool fits(const RegisterFile& file, const Together& group, uint32_t first, bool rests) const {
     bool free = true;
@@ -412,7 +446,7 @@ class Assignment {
   const std::vector<double> weights_;
   std::vector<std::vector<Span>> wanted_, resting_;  // of each variable
   std::vector<uint32_t> defined_, readers_;          // how often
-  std::vector<bool> constant_, in_loop_, stored_;
+  std::vector<bool> constant_, in_loop_, odd_;
   std::vector<Var> address_;  // of what a load brings, if nothing else reads it
   std::vector<Together> placed_;
   uint32_t uses_of_ = kNone;
@@ -440,7 +474,6 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
   if (calls) registers = std::max(registers, kCalleeHas);
   if (registers >= kPlenty) return registers;
   registers = std::max(registers, assignment.named(true) + kUnnamed);
-  if (program.machine_capability >= 90 && registers >= kConstantsFrom) ++registers;
   return std::min(made_even(registers, kEvenUpTo), kPlenty);
 }
 

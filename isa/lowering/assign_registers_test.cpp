@@ -120,6 +120,63 @@ TEST(AssignRegisters, SmallKernelsAreAsPtxasHasThem) {
   }
 }
 
+/// A kernel of up to four pointers and a word, and ptxas' registers of it for sm_90.
+uint32_t of_pointers(std::string_view body, int capability) {
+  const std::string text = fmt::format(
+      ".version 9.0\n.target sm_75\n.address_size 64\n"
+      ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d, .param .u32 n, .param "
+      ".u32 m)\n{{\n"
+      ".reg .b64 %a, %b, %c, %d, %x<8>; .reg .b32 %t, %n, %m, %r<12>; .reg .pred %p<6>;\n"
+      "ld.param.u64 %a, [a]; ld.param.u64 %b, [b]; ld.param.u64 %c, [c]; ld.param.u64 %d, [d];\n"
+      "ld.param.u32 %n, [n]; ld.param.u32 %m, [m]; mov.u32 %t, %tid.x;\n{}\nret;\n}}\n",
+      body);
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, capability);
+  options.max_registers = 255;
+  options.threads_per_sm = threads_per_sm(capability);
+  return lower_ok(text, options).registers;
+}
+
+TEST(AssignRegisters, ConstantsAreLoadedBeforeTheyAreNeeded) {
+  // The two bases are there before the first address, and the index is at an odd register: 10 for 8.
+  constexpr std::string_view kCopy =
+      "mul.wide.s32 %x0, %t, 4; add.s64 %x1, %b, %x0; ld.global.u32 %r0, [%x1];\n"
+      "add.s64 %x2, %a, %x0; st.global.u32 [%x2], %r0;";
+  EXPECT_EQ(of_pointers(kCopy, 80), 8u);
+  EXPECT_EQ(of_pointers(kCopy, 90), 10u);
+  // With a factor and a summand, which are loaded at once: 12 for 10.
+  constexpr std::string_view kScaled =
+      "mul.wide.s32 %x0, %t, 4; add.s64 %x1, %b, %x0; ld.global.u32 %r0, [%x1];\n"
+      "mad.lo.s32 %r1, %r0, %n, %m; add.s64 %x2, %a, %x0; st.global.u32 [%x2], %r1;";
+  EXPECT_EQ(of_pointers(kScaled, 80), 10u);
+  EXPECT_EQ(of_pointers(kScaled, 90), 12u);
+  // Three loads and a store: the last base is loaded while the first addresses are made.
+  EXPECT_EQ(of_pointers("mul.wide.s32 %x0, %t, 4; add.s64 %x1, %a, %x0; ld.global.u32 %r0, [%x1];\n"
+                        "add.s64 %x2, %b, %x0; ld.global.u32 %r1, [%x2]; add.s64 %x3, %c, %x0;\n"
+                        "ld.global.u32 %r2, [%x3]; mad.lo.s32 %r3, %r1, %r2, %r0; add.s64 %x4, %d, %x0;\n"
+                        "st.global.u32 [%x4], %r3;",
+                        90),
+            14u);
+}
+
+TEST(AssignRegisters, BasesOfAddressesInLoopsStayInRegisters) {
+  // ptxas has the same: three pairs with the address, and four.
+  constexpr std::string_view kLoop =
+      "setp.ge.s32 %p0, %t, %m; @%p0 bra END; mov.u32 %n, %ntid.x;\n"
+      "LOOP: mul.wide.s32 %x0, %t, 4; add.s64 %x1, %a, %x0; ld.global.u32 %r0, [%x1];\n"
+      "setp.lt.s32 %p1, %r0, 1; @%p1 bra NEXT;\n";
+  constexpr std::string_view kNext =
+      "NEXT: add.s32 %t, %t, %n; setp.lt.s32 %p5, %t, %m; @%p5 bra LOOP;\nEND:";
+  constexpr std::string_view kCount =
+      "mul.wide.s32 %x2, {0}, 4; add.s64 %x3, {1}, %x2; atom.global.add.u32 %r1, [%x3], 1;\n";
+  constexpr std::string_view kPlace =
+      "mul.wide.s32 %x4, %r1, 4; add.s64 %x5, {0}, %x4; st.global.u32 [%x5], %t;\n";
+  const auto with = [&](const std::string& between) {
+    return of_pointers(std::string(kLoop) + between + std::string(kNext), 90);
+  };
+  EXPECT_EQ(with(fmt::format(kCount, "%r0", "%b")), 14u);
+  EXPECT_EQ(with(fmt::format(kCount, "%r0", "%b") + fmt::format(kPlace, "%c")), 18u);
+}
+
 TEST(AssignRegisters, WordsAtAnAddressOfTheWarpStandAnywhere) {
   // ptxas: 5 for 7.5, whose addresses are in uniform registers, and 14 for 8.0, where they are in pairs of a
   // thread's and the words at odd registers.

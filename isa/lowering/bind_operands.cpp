@@ -108,13 +108,12 @@ bool takes_constant(const Op& op) {
   return op.kind == OpKind::kAlu && op.folded == kNone && op.op_class != OpClass::kWarp && !op.whole_warp;
 }
 
-/// base + index * size: the base is a parameter more often than not, and the size stays in a register.
-bool is_address_product(const Op& op) {
-  return static_cast<Opcode>(op.opcode()) == Opcode::kMad && (op.key & kVarWide) != 0 &&
-         type_bytes(op.type) == 4;
-}
-
 }  // namespace
+
+bool is_address_product(const Op& op) {
+  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kMad &&
+         (op.key & kVarWide) != 0 && type_bytes(op.type) == 4;
+}
 
 bool reads_constant_bank(const Op& op) {
   const MemoryOperand& m = op.memory;

@@ -282,6 +282,9 @@ void drop_nops(Block& block);
 /// Makes of an operation with one result a move of `source` to it; `move`: the form for its width.
 /// propagate.cpp
 void become_move(Op& op, const SemanticRow& move, const Value& source);
+/// base + index * size: the base is a parameter more often than not, and the size stays in a register before
+/// 9.0.
+[[nodiscard]] bool is_address_product(const Op& op);
 /// A load of a kernel parameter, or of constant memory at an address that is known: an operand of an
 /// instruction, or what takes little more than a move.
 [[nodiscard]] bool reads_constant_bank(const Op& op);
