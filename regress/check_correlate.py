@@ -206,13 +206,15 @@ TABLE_LIMITS = {
     ("titanv_test1", "fit"): 5.5,
     ("titanv_test1", "judge"): 3.3,
     ("v100_accelwattch", "fit"): 9.5,  # the DCT by a matrix loads its constants sooner than ptxas (docs/correlate.md)
-    ("v100_accelwattch", "judge"): 14.8,
+    ("v100_accelwattch", "judge"): 11.5,
     ("v100_how_to_optimize", "fit"): 6.7,
-    ("v100_nvdvfs", "fit"): 10.5,
-    ("v100_nvdvfs", "judge"): 13.9,  # the generator of quasirandom numbers has the order of ptxas now (docs/correlate.md)
+    ("v100_nvdvfs", "fit"): 9.5,
+    ("v100_nvdvfs", "judge"): 12.7,
 }
 # The same of the board's power.
-POWER_LIMITS = {("v100_accelwattch", "fit"): 9.9, ("v100_accelwattch", "judge"): 11.8, ("v100_nvdvfs", "fit"): 6.3, ("v100_nvdvfs", "judge"): 17.8}
+# Those of the role fit rose: SRAD's signed division takes less, `cfd` has the longer pauses, and the merge sort, whose energies were not
+# fitted to it, came in (docs/correlate.md).
+POWER_LIMITS = {("v100_accelwattch", "fit"): 10.2, ("v100_accelwattch", "judge"): 10.8, ("v100_nvdvfs", "fit"): 8.0, ("v100_nvdvfs", "judge"): 12.7}
 # The same of what profilers counted, where it is 10,000 at least.
 COUNTER_LIMITS = {"dram_read_sectors": 0.1, "dram_write_sectors": 6, "l1_read_misses": 2.1, "l2_read_hits": 30, "l2_read_misses": 0.1,
                   "l2_write_hits": 10, "shared_accesses": 12}
