@@ -1,13 +1,17 @@
 // A kernel that leaves registered memory of the host.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "runtime/cudart/test_program.h"
 
 extern "C" {
+cudaError_t cudaHostAlloc(void**, size_t, unsigned);
 cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaLibraryLoadData(void**, const void*, const int*, void**, unsigned, const int*, void**,
@@ -116,6 +120,49 @@ TEST_F(CheckedHostMemory, OutsideOfItIsAMistake) {
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_NE(told.find("error: out_of_bounds (memory)"), std::string::npos) << told;
   EXPECT_EQ(word_at(300), 0u);
+}
+
+/// words[1] = words[0] + 1 as soon as words[0] is not 0, three times; words[0] is 0 then.
+const char* const kAnswer = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry answer(.param .u64 words)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;
+  ld.param.u64 %rd, [words];
+  mov.u32 %r2, 0;
+wait:
+  ld.volatile.global.u32 %r0, [%rd];
+  setp.eq.u32 %p, %r0, 0;
+  @%p bra wait;
+  add.u32 %r1, %r0, 1;
+  st.volatile.global.u32 [%rd], 0;
+  st.volatile.global.u32 [%rd+4], %r1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p, %r2, 3;
+  @%p bra wait;
+  ret;
+}
+)";
+
+/// A program may look at memory for the answer, and call nothing.
+TEST_F(Cudart, AKernelThatWaitsGoesOnBesideTheProgram) {
+  void *library = nullptr, *kernel = nullptr, *memory = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, kAnswer, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "answer"), 0);
+  ASSERT_EQ(cudaHostAlloc(&memory, 8, 0), 0);
+  auto* const words = static_cast<unsigned*>(memory);
+  const std::atomic_ref<unsigned> question(words[0]), answer(words[1]);
+  void* arguments[] = {&memory};
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), 0);
+  for (unsigned asked = 1; asked <= 3; ++asked) {
+    question = asked * 10;
+    const auto begin = std::chrono::steady_clock::now();
+    while (answer != asked * 10 + 1 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::yield();
+    ASSERT_EQ(answer, asked * 10 + 1);
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
 }
 
 }  // namespace

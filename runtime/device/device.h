@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -396,6 +397,9 @@ class Device {
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
+  /// In a thread of its own, as long as a kernel is put aside.
+  void go_on_beside(const std::stop_token& stop);
+  void stop_beside();
   // When work is done, and how far the program is (runtime/device/host_time.cpp).
   void note_done(uint32_t stream, double seconds);
   /// When the work of the stream, and what it comes after in the legacy default stream, is done.
@@ -535,7 +539,10 @@ class Device {
   std::optional<Failure> fault_;
   std::unique_ptr<Export> export_;  ///< of a run with an export folder
   bool finished_ = false, in_vain_ = false;
+  bool goes_on_beside_ = false;
+  int beside_process_ = 0;
   ProgressLine progress_;
+  std::jthread beside_;  ///< last: it ends before the rest does
 };
 
 /// The one of this process, made from the environment at the first use. Throws Failure.
