@@ -16,9 +16,15 @@ TEST(HostRanges, HoldsWhatIsAddedAndNotWhatIsRemoved) {
   ranges.add(0x3000, 0x4000);
   ranges.add(0x1000, 0x1100);
   EXPECT_TRUE(ranges.holds(0x1000));
-  EXPECT_TRUE(ranges.holds(0x10ff));
-  EXPECT_FALSE(ranges.holds(0x1100));
+  EXPECT_TRUE(ranges.holds(0x1fff)) << "the page is the host's";
+  EXPECT_FALSE(ranges.holds(0x2000));
   EXPECT_FALSE(ranges.holds(0xfff));
+  ranges.add(0x6f00, 0x7100);
+  ranges.add(0x7200, 0x7300);
+  EXPECT_TRUE(ranges.holds(0x6000));
+  EXPECT_FALSE(ranges.holds(0x5fff));
+  ranges.remove(0x7200);
+  EXPECT_TRUE(ranges.holds(0x7200)) << "of the page another piece is there";
   EXPECT_TRUE(ranges.holds(0x3fff));
   ranges.remove(0x1000);
   EXPECT_FALSE(ranges.holds(0x1000));

@@ -1,11 +1,13 @@
-// Where the host's memory lies that kernels may access: mapped, pinned and registered memory. Changes between
-// kernels only.
+// Where the host's memory lies that kernels may access: mapped, pinned and registered memory. A GPU maps
+// whole pages of it. Changes between kernels only.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 namespace gpusim::comp {
+
+inline constexpr uint64_t kHostPage = 4096;
 
 class HostRanges {
  public:
@@ -17,10 +19,12 @@ class HostRanges {
     std::erase_if(ranges_, [begin](const Range& r) { return r.begin == begin; });
   }
   void clear() { ranges_.clear(); }
+  /// The page of `address` is the host's.
   [[nodiscard]] bool holds(uint64_t address) const {
     if (ranges_.empty()) return false;
-    const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
-    return after != ranges_.begin() && address < std::prev(after)->end;
+    const uint64_t page = address / kHostPage * kHostPage;
+    const auto after = std::ranges::upper_bound(ranges_, page + kHostPage - 1, {}, &Range::begin);
+    return after != ranges_.begin() && page < std::prev(after)->end;
   }
 
  private:

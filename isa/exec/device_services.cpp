@@ -96,6 +96,14 @@ std::optional<SystemCall> system_call(std::string_view name) {
   return std::nullopt;
 }
 
+bool waits_for_children(std::string_view name) {
+  return name == "cudaDeviceSynchronize" || name == "__cudaDeviceSynchronizeDeprecationAvoidance";
+}
+
+bool is_of_system(std::string_view name) {
+  return system_call(name) || name == "__assertfail" || waits_for_children(name);
+}
+
 MemFn system_call_function(SystemCall call) {
   switch (call) {
     case SystemCall::kPrint:

@@ -22,6 +22,10 @@ enum class SystemCall : uint8_t {
 };
 /// The system call with this name; nothing if it is not one that is carried out here.
 [[nodiscard]] std::optional<SystemCall> system_call(std::string_view name);
+/// Waiting for children inside a kernel, which toolkits since 12.0 do not have any more: not carried out.
+[[nodiscard]] bool waits_for_children(std::string_view name);
+/// Programs call it and define it nowhere: the system has it, or had it.
+[[nodiscard]] bool is_of_system(std::string_view name);
 /// Bits of KernelImage::system_calls.
 [[nodiscard]] constexpr uint8_t system_call_bit(SystemCall call) {
   return static_cast<uint8_t>(1u << static_cast<unsigned>(call));

@@ -24,11 +24,6 @@ Var register_of(const std::vector<RegisterId>& ids, const std::vector<Var>& regi
   return i < ids.size() && ids[i] != kNoRegister ? registers[ids[i]] : kNoVar;
 }
 
-/// Waiting for children inside a kernel, which toolkits since 12.0 do not have any more.
-bool waits_for_children(std::string_view name) {
-  return name == "cudaDeviceSynchronize" || name == "__cudaDeviceSynchronizeDeprecationAvoidance";
-}
-
 Type unsigned_of_size(uint32_t bytes) {
   return bytes == 8 ? Type::kU64 : bytes == 4 ? Type::kU32 : bytes == 2 ? Type::kU16 : Type::kU8;
 }

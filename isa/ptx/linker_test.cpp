@@ -200,5 +200,41 @@ TEST(Linker, BytesOfAddressesAreMaskedRelocations) {
   EXPECT_EQ(bad.diagnostics.size(), 3u);
 }
 
+// What ptxas (without and with -c) and nvlink of CUDA 13.0 say to the same texts.
+TEST(Linker, AFunctionThatIsUsedAndDefinedNowhereIsAnError) {
+  const auto missing_in = [](ProgramKind kind, std::string_view text) {
+    const LinkResult linked = link_texts(text);
+    EXPECT_EQ(messages(linked.diagnostics), "");
+    const auto of_system = [](std::string_view name) { return name == "vprintf"; };
+    return messages(unresolved_functions(linked.module, kind, of_system));
+  };
+  const std::string declared = ".extern .func missing();\n";
+  const std::string none = declared + ".visible .entry k() { ret; }";
+  const std::string called = declared + ".visible .entry k() { call missing; ret; }";
+  const std::string through =
+      declared + ".func f() { call missing; ret; } .visible .entry k() { call f; ret; }";
+  const std::string unreached =
+      declared + ".visible .func f() { call missing; ret; } .visible .entry k() { ret; }";
+  const std::string taken =
+      declared + ".visible .entry k() { .reg .b64 %a; mov.u64 %a, missing; st.global.u64 [%a], %a; ret; }";
+  const std::string in_table = declared + ".global .u64 t[1] = {missing};\n.visible .entry k() { ret; }";
+  const std::string own =
+      declared + ".visible .entry k() { .reg .b64 %a; .shared .b32 missing; mov.u64 %a, missing; ret; }";
+  const std::string target = declared + ".visible .entry k() { t: .calltargets missing; ret; }";
+  const std::string of_system = ".extern .func vprintf();\n.visible .entry k() { call vprintf; ret; }";
+  for (const ProgramKind kind : {ProgramKind::kWhole, ProgramKind::kLinked}) {
+    for (const std::string& text : {none, own, target, of_system})
+      EXPECT_EQ(missing_in(kind, text), "") << text;
+    for (const std::string& text : {called, through, taken, in_table})
+      EXPECT_THAT(missing_in(kind, text), ::testing::HasSubstr("'missing' is used here and defined nowhere"))
+          << text;
+  }
+  EXPECT_NE(missing_in(ProgramKind::kWhole, unreached), "");
+  EXPECT_EQ(missing_in(ProgramKind::kLinked, unreached), "");
+  const LinkResult both = link_texts(std::string_view(called), ".visible .func missing() { ret; }");
+  EXPECT_EQ(messages(unresolved_functions(both.module, ProgramKind::kLinked, [](auto) { return false; })),
+            "");
+}
+
 }  // namespace
 }  // namespace gpusim::isa

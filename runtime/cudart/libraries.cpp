@@ -129,7 +129,9 @@ cudaError_t load(Module** module, const void* image, std::optional<size_t> known
     try {
       std::vector<Module::Text> texts = texts_of(device, image, known, name);
       const std::string first = texts.front().ptx;
-      Module& made = device.add_module(std::move(texts));
+      const bool linked = std::strncmp(static_cast<const char*>(image), kLinked.data(), kLinked.size()) == 0;
+      Module& made =
+          device.add_module(std::move(texts), linked ? Module::Made::kByLinker : Module::Made::kWhole);
       try {
         if (!lazy) made.load();
       } catch (const Failure& failure) {

@@ -25,7 +25,7 @@ void write_logs(const JitOptions& options, const std::string& errors);
 /// there are, where that is known. Throws core::InputError for what is damaged.
 [[nodiscard]] std::vector<Module::Text> texts_of(const Device& device, const void* image,
                                                  std::optional<size_t> known, const std::string& name);
-/// Several texts as one image, which is text as well.
+/// What the linker makes of texts: one image, which is text as well.
 [[nodiscard]] std::string linked_image(const std::vector<Module::Text>& texts);
 /// `lazy`: what is wrong with the text is told when something of it is asked for.
 [[nodiscard]] cudaError_t load_image(Module** module, const void* image, const std::string& name,

@@ -23,6 +23,7 @@ struct Wrapper {
 
 struct Program {
   std::vector<const std::byte*> binaries;
+  bool linked = false;  ///< -rdc=true
   Module* module = nullptr;
   uint64_t number = 0;
 };
@@ -80,7 +81,8 @@ std::vector<Module::Text> texts_of(const Device& device, const Program& program)
 Module& module_of(Device& device, Program& program) {
   if (program.module == nullptr) {
     try {
-      program.module = &device.add_module(texts_of(device, program));
+      program.module = &device.add_module(texts_of(device, program),
+                                          program.linked ? Module::Made::kByToolkit : Module::Made::kWhole);
     } catch (const core::InputError& error) {
       throw Failure(Code::kInvalidKernelImage, error.what());
     }
@@ -197,7 +199,8 @@ GPUSIM_EXPORT void** __cudaRegisterFatBinary(void* fat_text) {
   program.number = r.programs.size() - 1;
   const auto* const wrapper = static_cast<const Wrapper*>(fat_text);
   if (wrapper->magic == kFatBinaryWrapperMagic) {
-    if (wrapper->version >= 2 && wrapper->linked != nullptr) {
+    program.linked = wrapper->version >= 2 && wrapper->linked != nullptr;
+    if (program.linked) {
       for (auto* const* part = static_cast<std::byte* const*>(wrapper->linked); *part != nullptr; ++part) {
         // Each is a wrapper of its own, or the fat binary itself.
         const auto* inner = reinterpret_cast<const Wrapper*>(*part);

@@ -1,6 +1,10 @@
 // Kernels of a run for values that wait for the host, or for work that is submitted later.
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <thread>
 #include <utility>
 
@@ -17,6 +21,7 @@ using Outcome = comp::FunctionalRunner::Outcome;
 /// ever.
 constexpr std::chrono::seconds kPatience{3};
 constexpr std::chrono::milliseconds kPause{1};
+constexpr std::chrono::microseconds kPauseBeside{100};
 }  // namespace
 
 bool Device::may_put_aside() const {
@@ -27,6 +32,45 @@ bool Device::may_put_aside() const {
 void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
   open_.insert(take_number(*launch, stream));
   aside_.push_back(std::move(launch));
+  if (goes_on_beside_) return;
+  goes_on_beside_ = true;
+  beside_process_ = getpid();
+  // The program's signals are not for this thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  beside_ = std::jthread([this](const std::stop_token& stop) { go_on_beside(stop); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// The program may wait for such a kernel by looking at memory alone. The mutex is tried only: who holds it
+/// may be waiting for this thread's end.
+void Device::go_on_beside(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Clock::duration took{};
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+      if (aside_.empty() || fault_) {
+        goes_on_beside_ = false;
+        return;
+      }
+      const Clock::time_point begin = Clock::now();
+      try {
+        (void)go_on();
+      } catch (const Failure&) {
+        // It was told, and is the answer to the next call.
+      }
+      took = Clock::now() - begin;
+    }
+    std::this_thread::sleep_for(std::max<Clock::duration>(kPauseBeside, took));
+  }
+}
+
+void Device::stop_beside() {
+  if (!beside_.joinable() || beside_.get_id() == std::this_thread::get_id()) return;
+  // A process that was forked has only the thread that forked.
+  if (beside_process_ != getpid()) return beside_.detach();
+  beside_ = {};
+  goes_on_beside_ = false;
 }
 
 bool Device::has_to_wait(const Work& work) const {

@@ -69,9 +69,10 @@ void Device::mark_written(const Work& work) {
 void Device::tell_stray(const core::Allocation& a) {
   if (!strayed_.insert(a.base).second) return;
   warn(fmt::format(
-      "warning: kernel '{}' uses memory behind the end of '{}' ({} bytes), which a GPU does not notice "
-      "within a large page\n  hint: gpusim run --check memory says where",
-      last_name_ == nullptr ? "" : core::short_kernel_name(core::demangled(*last_name_)), a.name, a.bytes));
+      "warning: kernel '{}' uses memory {} '{}' ({} bytes), which a GPU does not notice within a {}page\n"
+      "  hint: gpusim run --check memory says where",
+      last_name_ == nullptr ? "" : core::short_kernel_name(core::demangled(*last_name_)),
+      a.of_host ? "outside of" : "behind the end of", a.name, a.bytes, a.of_host ? "" : "large "));
 }
 
 void Device::retire(Kernel& kernel) {

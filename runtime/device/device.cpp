@@ -94,7 +94,7 @@ Device::Device(DeviceOptions options)
                                      options_.timed.empty() || options_.timed == "all");
 }
 
-Device::~Device() = default;
+Device::~Device() { stop_beside(); }
 
 std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
   auto runner = std::make_unique<comp::FunctionalRunner>(

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -54,11 +55,17 @@ class Module {
   struct Text {
     std::string name, ptx;
   };
-  Module(Device& device, std::vector<Text> texts) : device_(device), texts_(std::move(texts)) {}
+  /// What has made a program of the texts. The toolkit's linker has found all functions that are used, also
+  /// in machine code, whose kernels are refused by themselves.
+  enum class Made : uint8_t { kWhole, kByLinker, kByToolkit };
+  Module(Device& device, std::vector<Text> texts, Made made)
+      : device_(device), texts_(std::move(texts)), made_(made) {}
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Throws Failure (kInvalidPtx) with everything that is wrong with the text.
+  /// Throws Failure (kInvalidPtx) with everything that is wrong with the texts, and places nothing.
+  void link();
+  /// As link(), and its variables have their places.
   void load();
   [[nodiscard]] const isa::Module& ptx() {
     load();
@@ -87,7 +94,8 @@ class Module {
 
   Device& device_;
   std::vector<Text> texts_;
-  bool loaded_ = false;
+  Made made_;
+  bool linked_ = false, loaded_ = false;
   std::string failure_;  ///< of a load that failed: it fails again
   isa::Module module_;
   std::vector<comp::PlacedModuleVariable> variables_;
@@ -250,7 +258,7 @@ class Device {
   [[nodiscard]] uint64_t total_bytes() const { return memory_.capacity(); }
 
   // Programs
-  Module& add_module(std::vector<Module::Text> texts);
+  Module& add_module(std::vector<Module::Text> texts, Module::Made made);
   void remove_module(Module& module);
   [[nodiscard]] bool is_module(const Module* module) const;
   Kernel& kernel(Module& module, const std::string& name);
@@ -389,6 +397,9 @@ class Device {
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
+  /// In a thread of its own, as long as a kernel is put aside.
+  void go_on_beside(const std::stop_token& stop);
+  void stop_beside();
   // When work is done, and how far the program is (runtime/device/host_time.cpp).
   void note_done(uint32_t stream, double seconds);
   /// When the work of the stream, and what it comes after in the legacy default stream, is done.
@@ -443,7 +454,7 @@ class Device {
                     const std::function<void()>& launch);
   void end_export();
   void retire(Kernel& kernel);
-  /// A kernel has gone behind the end of an allocation, in its last page; said once for each.
+  /// A kernel has gone out of an allocation, in one of its pages; said once for each.
   void tell_stray(const core::Allocation& allocation);
   void tell_findings();
   /// None of the launches was one that options_.timed names.
@@ -524,11 +535,14 @@ class Device {
   std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0, 0};
   double untimed_s_ = 0;        ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;    ///< device address of the barriers of cooperative launches
-  std::set<uint64_t> strayed_;  ///< allocations behind whose end a kernel has been
+  std::set<uint64_t> strayed_;  ///< allocations outside of which a kernel has been
   std::optional<Failure> fault_;
   std::unique_ptr<Export> export_;  ///< of a run with an export folder
   bool finished_ = false, in_vain_ = false;
+  bool goes_on_beside_ = false;
+  int beside_process_ = 0;
   ProgressLine progress_;
+  std::jthread beside_;  ///< last: it ends before the rest does
 };
 
 /// The one of this process, made from the environment at the first use. Throws Failure.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "isa/exec/device_services.h"
 #include "isa/ptx/diagnostics.h"
 #include "isa/ptx/linker.h"
 #include "isa/ptx/parser/parser.h"
@@ -120,8 +121,8 @@ done:
 
 }  // namespace
 
-void Module::load() {
-  if (loaded_) return;
+void Module::link() {
+  if (linked_) return;
   if (!failure_.empty()) throw Failure(Code::kInvalidPtx, failure_);
   std::vector<isa::Module> modules;
   std::vector<std::string> names;
@@ -136,7 +137,7 @@ void Module::load() {
     modules.push_back(std::move(parsed.module));
     names.push_back(text.name);
   }
-  if (modules.size() == 1) define_unresolved_variables(modules.front(), names.front());
+  if (made_ == Made::kWhole) define_unresolved_variables(modules.front(), names.front());
   for (const LibraryFunction& function : kLibrary) {
     const auto called = [&function](const isa::Module& m) {
       const isa::Function* f = m.find_function(function.name);
@@ -148,12 +149,24 @@ void Module::load() {
   }
   isa::LinkResult linked = isa::link_modules(std::move(modules), names);
   check(linked.diagnostics, names);
+  if (made_ != Made::kByToolkit)
+    check(isa::unresolved_functions(
+              linked.module, made_ == Made::kWhole ? isa::ProgramKind::kWhole : isa::ProgramKind::kLinked,
+              isa::is_of_system),
+          names);
   module_ = std::move(linked.module);
+  linked_ = true;
+}
+
+void Module::load() {
+  if (loaded_) return;
+  link();
+  if (!failure_.empty()) throw Failure(Code::kInvalidPtx, failure_);
   if (const auto most = device_.machine().gpu.compute_capability; module_.target_sm > most)
     device_.warn(
         fmt::format("{}: note: the PTX is for sm_{}, the machine has compute capability {}.{}: values "
                     "follow the PTX, timing follows the machine",
-                    names.front(), module_.target_sm, most / 10, most % 10));
+                    texts_.front().name, module_.target_sm, most / 10, most % 10));
   try {
     place_variables();
   } catch (const core::InputError& error) {
@@ -300,8 +313,8 @@ const isa::KernelImage& Kernel::lower(uint32_t registers) {
   return *lowered_->image;
 }
 
-Module& Device::add_module(std::vector<Module::Text> texts) {
-  return modules_.emplace_back(*this, std::move(texts));
+Module& Device::add_module(std::vector<Module::Text> texts, Module::Made made) {
+  return modules_.emplace_back(*this, std::move(texts), made);
 }
 
 void Device::remove_module(Module& module) {

@@ -80,6 +80,7 @@ void Device::do_what_is_left() {
 void Device::finish() {
   if (finished_) return;
   do_what_is_left();
+  stop_beside();
   finished_ = true;
   services_.flush();
   std::fflush(stdout);

@@ -17,7 +17,7 @@ class Device::Memory : public isa::GlobalMemory {
   [[nodiscard]] isa::DeviceServices* services() const override { return &services_; }
   [[nodiscard]] isa::MemoryWindow window(uint64_t address) const override {
     const core::Allocation* a = memory_.find(address);
-    if (a == nullptr) return behind_the_end(address);
+    if (a == nullptr) return outside(address);
     return {a->base, a->end(), a->data, a->writable};
   }
   [[nodiscard]] isa::MemoryWindow window_beyond(uint64_t address) const override;
@@ -35,9 +35,11 @@ class Device::Memory : public isa::GlobalMemory {
   }
 
  private:
-  /// What lies behind an allocation in its last large page: a GPU does not notice who goes there. Not if
-  /// nobody wants to be told.
-  [[nodiscard]] isa::MemoryWindow behind_the_end(uint64_t address) const;
+  /// What lies outside of allocations in their pages: a GPU does not notice who goes there. Not if nobody
+  /// wants to be told.
+  [[nodiscard]] isa::MemoryWindow outside(uint64_t address) const;
+  /// Behind an allocation of the device, in its last large page.
+  [[nodiscard]] isa::MemoryWindow behind_the_end(uint64_t address, const core::Allocation& a) const;
 
   const core::DeviceMemory& memory_;
   const std::vector<std::unique_ptr<isa::Texture>>& textures_;

@@ -1,5 +1,5 @@
 // The linker of the driver API (cuLinkCreate and what follows). Its result is what cuModuleLoadData takes:
-// PTX, of several texts one after the other.
+// PTX, of all texts one after the other.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -72,6 +72,20 @@ void add(const Device& device, Link& link, int type, const std::string& bytes, c
   }
 }
 
+/// What does not link is the linker's to say.
+void check_links(Device& device, const Link& link) {
+  Module& module = device.add_module(link.texts, Module::Made::kByLinker);
+  try {
+    module.link();
+  } catch (const Failure& failure) {
+    const std::string errors = failure.what();
+    device.remove_module(module);
+    link.logs.write(errors);
+    throw Failure(Code::kInvalidKernelImage, errors);
+  }
+  device.remove_module(module);
+}
+
 }  // namespace
 
 // Other options than the logs say how machine code is made, of which there is none.
@@ -114,11 +128,13 @@ GPUSIM_DRIVER cuLinkAddFile(Link* handle, int type, const char* path, unsigned c
   return cuLinkAddFile_v2(handle, type, path, count, options, values);
 }
 GPUSIM_DRIVER cuLinkComplete(Link* handle, void** image, size_t* bytes) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     Link& link = link_of(handle);
     require(image != nullptr && !link.texts.empty());
-    if (!link.complete)
-      link.image = link.texts.size() == 1 ? link.texts.front().ptx : cudart::linked_image(link.texts);
+    if (!link.complete) {
+      check_links(device, link);
+      link.image = cudart::linked_image(link.texts);
+    }
     link.complete = true;
     *image = link.image.data();
     if (bytes != nullptr) *bytes = link.image.size() + 1;

@@ -51,7 +51,7 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
             error(Code::kNotSupported));
   ASSERT_EQ(cuLinkAddData_v2(link, 1, ptx, sizeof ptx, "text", 0, nullptr, nullptr), 0);
   ASSERT_EQ(cuLinkComplete(link, &image, &bytes), 0);
-  EXPECT_EQ(bytes, sizeof ptx);
+  EXPECT_EQ(bytes, std::strlen(static_cast<char*>(image)) + 1);
   ASSERT_EQ(cuModuleLoadData(&module, image), 0);
   EXPECT_EQ(cuLinkDestroy(link), 0);
   EXPECT_EQ(cuLinkDestroy(link), error(Code::kInvalidResourceHandle));
@@ -189,6 +189,53 @@ TEST(JitLinker, TextsCallEachOther) {
   ASSERT_EQ(cuModuleGetGlobal_v2(&number, nullptr, module, "number"), 0);
   ASSERT_EQ(cuMemcpyDtoH_v2(&value, number, 4), 0);
   EXPECT_EQ(value, 42u);
+}
+
+/// The compiler takes all functions of a text, the linker those that kernels reach.
+TEST(JitLinker, AFunctionThatIsDefinedNowhereIsAnErrorOfTheLoadOrTheLink) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_QUIET", "1", 1);
+  setenv("GPUSIM_FUNCTIONAL", "1", 1);
+  ASSERT_EQ(cuInit(0), 0);
+  void* primary = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&primary, 0), 0);
+  ASSERT_EQ(cuCtxSetCurrent(primary), 0);
+  const auto text = [](const char* kind) {
+    return std::string(".version 7.0\n.target sm_70\n.address_size 64\n.extern .func missing();\n") + kind +
+           " f()\n{\n  call missing;\n  ret;\n}\n.visible .entry k()\n{\n  ret;\n}\n";
+  };
+  const std::string by_kernel = text(".visible .entry"), by_function = text(".visible .func");
+  void* module = nullptr;
+  for (const std::string& program : {by_kernel, by_function}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cuModuleLoadData(&module, program.c_str()), static_cast<int>(Code::kInvalidPtx));
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("module:7:3: error: function 'missing'"), std::string::npos) << told;
+  }
+  const auto link_with = [&module](std::vector<std::string> texts, std::string& told) {
+    std::string log(200, '\0');
+    int names[] = {5, 6};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    void *link = nullptr, *image = nullptr;
+    EXPECT_EQ(cuLinkCreate_v2(2, names, values, &link), 0);
+    for (std::string& t : texts)
+      EXPECT_EQ(cuLinkAddData_v2(link, 1, t.data(), t.size() + 1, "part", 0, nullptr, nullptr), 0);
+    const int result = cuLinkComplete(link, &image, nullptr);
+    if (result == 0) {
+      EXPECT_EQ(cuModuleLoadData(&module, image), 0);
+    }
+    EXPECT_EQ(cuLinkDestroy(link), 0);
+    told = log.c_str();
+    return result;
+  };
+  const std::string library =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .func missing()\n{\n  ret;\n}\n";
+  std::string told;
+  EXPECT_EQ(link_with({by_kernel}, told), static_cast<int>(Code::kInvalidKernelImage));
+  EXPECT_NE(told.find("part:7:3: error: function 'missing'"), std::string::npos) << told;
+  EXPECT_EQ(link_with({by_function}, told), 0);
+  EXPECT_EQ(told, "");
+  EXPECT_EQ(link_with({by_kernel, library}, told), 0);
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ uint32_t Gpu::load(std::span<const Text> texts) {
   return told([&] {
     std::vector<runtime::Module::Text> all;
     for (const Text& t : texts) all.push_back({t.name, t.ptx});
-    runtime::Module& module = own_->device.add_module(std::move(all));
+    runtime::Module& module = own_->device.add_module(
+        std::move(all), texts.size() == 1 ? runtime::Module::Made::kWhole : runtime::Module::Made::kByLinker);
     module.load();
     own_->programs.push_back(&module);
     return static_cast<uint32_t>(own_->programs.size() - 1);

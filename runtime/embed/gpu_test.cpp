@@ -189,6 +189,59 @@ TEST(EmbeddedGpu, AnAccessThatEndsBehindTheEnd) {
       << warned;
 }
 
+// Addresses are those that ptxas makes of the same statements: of 32 bits before they are extended.
+TEST(EmbeddedGpu, LoadsAndStoresNameElementsOfArrays) {
+  constexpr const char* kElements = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .global .align 8 .v2 .u16 pairs[4] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+.visible .const .align 8 .u64 wide[3] = {10, 20, 30};
+.visible .entry elements(.param .u64 to, .param .u32 one)
+{
+  .reg .b64 %d<3>;
+  .reg .b32 %r<9>;
+  .reg .b16 %h<2>;
+  .reg .pred %p;
+  .local .align 4 .b32 own[8];
+  .shared .align 4 .b32 shared[8];
+  ld.param.u64 %d0, [to];
+  ld.param.u32 %r0, [one];
+  st.local.u32 own[3], 7;
+  st.local.u32 own[%r0+1], 5;
+  st.shared.u32 shared[%r0], 9;
+  setp.eq.u32 %p, %r0, 0;
+  @%p st.shared.u32 shared[%r0], 8;
+  ld.local.u32 %r1, own[2];
+  ld.local.u32 %r2, [own+12];
+  ld.shared.u32 %r3, shared[1];
+  ld.const.u64 %d1, wide[%r0];
+  cvt.u32.u64 %r4, %d1;
+  ld.global.u16 %h0, pairs[1];
+  cvt.u32.u16 %r5, %h0;
+  cvt.u64.u32 %d2, %r0;
+  add.u64 %d2, %d2, 0x100000001;
+  ld.global.u16 %h1, pairs[%d2];
+  cvt.u32.u16 %r6, %h1;
+  mov.u64 %d1, pairs[%r0];
+  mov.u64 %d2, pairs[3];
+  sub.u64 %d2, %d2, %d1;
+  cvt.u32.u64 %r7, %d2;
+  st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};
+  st.global.v2.u32 [%d0+16], {%r5, %r6};
+  st.global.u32 [%d0+24], %r7;
+  ret;
+}
+)";
+  Gpu gpu(options(true));
+  const uint32_t program = gpu.load("elements.ptx", kElements);
+  auto* const to = static_cast<uint32_t*>(gpu.allocate(28));
+  gpu.run(program, "elements", {1}, {1}, to, 1u);
+  gpu.synchronize();
+  const uint32_t expected[] = {5, 7, 9, 20, 2, 3, 4};
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(to[i], expected[i]) << i;
+}
+
 /// Adds up a hundred products of pairs, the first with the last, so that all are alive at a time.
 std::string many_registers() {
   constexpr int kValues = 200;

@@ -177,6 +177,11 @@ const Allocation* DeviceMemory::before(uint64_t address) const {
   return after == allocations_.begin() ? nullptr : &*(after - 1);
 }
 
+const Allocation* DeviceMemory::after(uint64_t address) const {
+  const auto at = std::ranges::upper_bound(allocations_, address, {}, &Allocation::base);
+  return at == allocations_.end() ? nullptr : &*at;
+}
+
 const Allocation* DeviceMemory::nearest(uint64_t address) const {
   const Allocation* best = nullptr;
   for (const Allocation& allocation : allocations_) {

@@ -70,6 +70,8 @@ class DeviceMemory {
   [[nodiscard]] bool was_released(uint64_t address) const;
   /// The last allocation that begins at `address` or before it, nullptr if none does.
   [[nodiscard]] const Allocation* before(uint64_t address) const;
+  /// The first allocation that begins behind `address`, nullptr if none does.
+  [[nodiscard]] const Allocation* after(uint64_t address) const;
   /// The allocation whose bytes are nearest to `address`, nullptr if there is none at all.
   [[nodiscard]] const Allocation* nearest(uint64_t address) const;
   /// "address 0x... is 4 bytes past the end of 'C' (0x10000000, 4096 bytes)", for error messages.

@@ -108,6 +108,9 @@ TEST(DeviceMemory, KnowsWhatComesBeforeAndWhatHasGone) {
   EXPECT_EQ(memory.before(a)->name, "a");
   EXPECT_EQ(memory.before(b - 1)->name, "a");
   EXPECT_EQ(memory.before(~uint64_t{0})->name, "b");
+  EXPECT_EQ(memory.after(a - 1)->name, "a");
+  EXPECT_EQ(memory.after(a)->name, "b");
+  EXPECT_EQ(memory.after(b), nullptr);
   EXPECT_FALSE(memory.was_released(b));
   memory.release(b);
   EXPECT_TRUE(memory.was_released(b + 99));

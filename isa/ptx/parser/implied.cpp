@@ -3,6 +3,12 @@
 // is what the code that ptxas makes of it does.
 #include <fmt/format.h>
 
+#include <bit>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "isa/ptx/parser/parser_impl.h"
 
 namespace gpusim::isa {
@@ -50,28 +56,41 @@ void ModuleParser::parse_register_sum(Operand& o) {
   if (!one || !is_bits(r.type) || bytes < 2 || bytes > 8) unsupported_operand_ = "register+constant";
 }
 
-/// `name[2]`: the address of an element, counted in the type of the variable without its .v2 or .v4.
+/// `name[2]`, `name[%r+1]`: an element, counted in the type of the variable without its .v2 or .v4. mov takes
+/// its address, ld and st what lies there. Where a register is the index it is noted, with the size of an
+/// element, and add_index() computes the address. Indices have 32 bits and no sign.
 void ModuleParser::parse_index(Opcode op, Operand& o) {
-  if (op != Opcode::kMov && op != Opcode::kCvta)
+  const bool accesses = op == Opcode::kLd || op == Opcode::kLdu || op == Opcode::kSt;
+  if (!accesses && op != Opcode::kMov && op != Opcode::kCvta)
     fail(token_.loc, fmt::format("'{}' takes no element of an array", opcode_info(op).name),
          "move its address into a register with mov first");
+  const Variable* v = find_variable(o.symbol);
+  if (v != nullptr && !v->is_array())
+    fail(token_.loc, fmt::format("'{}' is no array and has no elements", o.symbol));
   take();
   const SourceLoc loc = token_.loc;
   const bool constant = token_.kind != Token::Kind::kIdentifier || token_.text == "WARP_SZ";
+  const auto size = static_cast<uint32_t>(v == nullptr ? 1 : type_bytes(v->type));
+  uint64_t index = 0;
   if (!constant) {
-    const Register& r = function_->registers[parse_register("a constant or a register as index")];
+    o.reg2 = parse_register("a constant or a register as index");
+    const Register& r = function_->registers[o.reg2];
     if (!is_bits(r.type))
       fail(loc, fmt::format("the index '{}' is a .{} register", r.name, type_name(r.type)),
            "an index is an integer");
+    if (type_bytes(r.type) < 4 || r.vector > 1) unsupported_operand_ = "index";
+    index = static_cast<uint64_t>(parse_offset());
+    o.imm = size;
   } else {
     const Constant c = parse_constant();
     if (c.kind != Operand::ImmKind::kInt) fail(loc, "an index is an integer");
-    const Variable* v = find_variable(o.symbol);
-    o.offset += static_cast<int64_t>(c.bits * static_cast<uint64_t>(v == nullptr ? 1 : type_bytes(v->type)));
-    o.is_sum = true;
+    index = c.bits;
+    o.is_sum = !accesses;
   }
+  o.offset += static_cast<uint32_t>(index * size);
   expect("]", "after the index");
-  if (!constant || op != Opcode::kMov) unsupported_operand_ = "index";
+  if (accesses) o.kind = Kind::kAddress;
+  if (op == Opcode::kCvta) unsupported_operand_ = "index";
 }
 
 const Variable* ModuleParser::find_variable(std::string_view name) const {
@@ -85,6 +104,9 @@ const Variable* ModuleParser::find_variable(std::string_view name) const {
 
 void ModuleParser::add_implied_statements(Instruction& i) {
   if (!opcode_info(i.opcode).supported || !i.mods.unknown.empty()) return;
+  for (Operand& o : i.operands) {
+    if ((o.kind == Kind::kAddress || o.kind == Kind::kSymbol) && o.reg2 != kNoRegister) add_index(i, o);
+  }
   for (size_t k = opcode_info(i.opcode).destinations; k < i.operands.size(); ++k) {
     Operand& o = i.operands[k];
     if (o.kind == Kind::kRegister && o.is_sum) add_sum(i, o);
@@ -93,6 +115,47 @@ void ModuleParser::add_implied_statements(Instruction& i) {
   if (i.opcode != Opcode::kSt || i.operands.size() < 2) return;
   convert_stored(i, i.operands[1]);
   for (Operand& e : i.operands[1].elements) convert_stored(i, e);
+}
+
+/// The address of an element whose number is in a register.
+void ModuleParser::add_index(const Instruction& i, Operand& o) {
+  const auto emit = [&](Opcode op, Type type, std::vector<Operand> operands, std::string text) {
+    Instruction made;
+    made.opcode = op;
+    made.mods.type = type;
+    if (op == Opcode::kCvt) made.mods.type2 = type == Type::kU64 ? Type::kU32 : Type::kU64;
+    made.operands = std::move(operands);
+    made.text = std::move(text);
+    return register_operand(add_implied(i, std::move(made), type), o.loc);
+  };
+  const auto constant = [&o](uint64_t bits) {
+    Operand c;
+    c.kind = Kind::kImmediate;
+    c.imm = bits;
+    c.loc = o.loc;
+    return c;
+  };
+  const Register r = function_->registers[o.reg2];
+  const bool narrow = i.opcode == Opcode::kMov ? type_bytes(i.mods.type) == 4 : module_.address_size == 32;
+  const Type address = narrow ? Type::kU32 : Type::kU64;
+  const std::string_view bits = type_name(address);
+  Operand base;
+  base.kind = Kind::kSymbol;
+  base.symbol = o.symbol;
+  base.loc = o.loc;
+  Operand index = register_operand(o.reg2, o.loc);
+  if (type_bytes(r.type) == 8)
+    index = emit(Opcode::kCvt, Type::kU32, {index}, fmt::format("cvt.u32.u64 %implied, {}", r.name));
+  const int shift = std::countr_zero(o.imm);
+  index = emit(Opcode::kShl, Type::kB32, {index, constant(static_cast<uint64_t>(shift))},
+               fmt::format("shl.b32 %implied, {}, {}", r.name, shift));
+  index = emit(Opcode::kAdd, Type::kU32, {index, constant(static_cast<uint64_t>(o.offset))},
+               fmt::format("add.u32 %implied, %implied, {}", o.offset));
+  if (address == Type::kU64) index = emit(Opcode::kCvt, address, {index}, "cvt.u64.u32 %implied, %implied");
+  base = emit(Opcode::kMov, address, {base}, fmt::format("mov.{} %implied, {}", bits, o.symbol));
+  base = emit(Opcode::kAdd, address, {base, index}, fmt::format("add.{} %implied, %implied, %implied", bits));
+  base.kind = o.kind == Kind::kAddress ? Kind::kAddress : Kind::kRegister;
+  o = base;
 }
 
 void ModuleParser::add_sum(const Instruction& i, Operand& o) {

@@ -169,6 +169,7 @@ class ModuleParser {
   void parse_index(Opcode op, Operand& o);
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
   void add_implied_statements(Instruction& i);
+  void add_index(const Instruction& i, Operand& o);
   void add_sum(const Instruction& i, Operand& o);
   void widen_address(const Instruction& i, Operand& o);
   void convert_stored(const Instruction& i, Operand& o);

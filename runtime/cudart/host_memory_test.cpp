@@ -1,0 +1,169 @@
+// A kernel that leaves registered memory of the host.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "runtime/cudart/test_program.h"
+
+extern "C" {
+cudaError_t cudaHostAlloc(void**, size_t, unsigned);
+cudaError_t cudaHostRegister(void*, size_t, unsigned);
+cudaError_t cudaHostUnregister(void*);
+cudaError_t cudaLibraryLoadData(void**, const void*, const int*, void**, unsigned, const int*, void**,
+                                unsigned);
+cudaError_t cudaLibraryGetKernel(void**, void*, const char*);
+}
+
+namespace gpusim::runtime::test_program {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+/// Adds one to the two words at `pair`.
+const char* const kPair = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry pair(.param .u64 pair)
+{
+  .reg .b32 %r<2>; .reg .b64 %rd;
+  ld.param.u64 %rd, [pair];
+  ld.global.v2.u32 {%r0, %r1}, [%rd];
+  add.u32 %r0, %r0, 1; add.u32 %r1, %r1, 1;
+  st.global.v2.u32 [%rd], {%r0, %r1};
+  ret;
+}
+)";
+
+class HostMemory : public Cudart {
+ protected:
+  /// Pages of the host, of which bytes 100 to 300 of the second one are registered.
+  void SetUp() override {
+    Cudart::SetUp();
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, 4 * kPage)));
+    std::memset(memory_.get(), 0, 4 * kPage);
+    page_ = memory_.get() + kPage;
+    void* library = nullptr;
+    ASSERT_EQ(cudaLibraryLoadData(&library, kPair, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+    ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library, "pair"), 0);
+    ASSERT_EQ(cudaHostRegister(page_ + 100, 200, 0), 0);
+  }
+  cudaError_t add_at(std::ptrdiff_t offset) {
+    void* pair = page_ + offset;
+    void* arguments[] = {&pair};
+    const cudaError_t launched = cudaLaunchKernel(kernel_, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr);
+    return launched != 0 ? launched : cudaDeviceSynchronize();
+  }
+  [[nodiscard]] unsigned word_at(size_t offset) const {
+    unsigned word = 0;
+    std::memcpy(&word, page_ + offset, sizeof word);
+    return word;
+  }
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::byte* page_ = nullptr;
+  void* kernel_ = nullptr;
+};
+
+TEST_F(HostMemory, TheDeviceHasTheWholePagesOfWhatIsRegistered) {
+  testing::internal::CaptureStderr();
+  // Inside, over both ends, and at both ends of the page.
+  for (const std::ptrdiff_t offset : {200, 96, 296, 0, 4088}) ASSERT_EQ(add_at(offset), 0) << offset;
+  for (const size_t offset : {200, 204, 96, 100, 296, 300, 0, 4, 4088, 4092})
+    EXPECT_EQ(word_at(offset), 1u) << offset;
+  // Another piece of the same page begins behind it.
+  ASSERT_EQ(cudaHostRegister(page_ + 400, 8, 0), 0);
+  ASSERT_EQ(add_at(400), 0);
+  ASSERT_EQ(add_at(392), 0);
+  EXPECT_EQ(word_at(396), 1u);
+  EXPECT_EQ(word_at(404), 1u);
+  ASSERT_EQ(cudaHostUnregister(page_ + 100), 0);
+  ASSERT_EQ(add_at(200), 0) << "the page is still there";
+  const std::string told = testing::internal::GetCapturedStderr();
+  const size_t first =
+      told.find("kernel 'pair' uses memory outside of 'registered host memory 1' (200 bytes)");
+  EXPECT_NE(first, std::string::npos) << told;
+  EXPECT_EQ(told.find("memory 1'", first + 60), std::string::npos) << "it is said once";
+}
+
+TEST_F(HostMemory, ThePageBehindItIsAFault) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(add_at(kPage), error(Code::kIllegalAddress));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
+}
+
+TEST_F(HostMemory, ThePageBeforeItIsAFault) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(add_at(-8), error(Code::kIllegalAddress));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
+}
+
+class CheckedHostMemory : public HostMemory {
+ protected:
+  void SetUp() override {
+    setenv("GPUSIM_CHECK", "memory", 1);
+    HostMemory::SetUp();
+  }
+};
+
+TEST_F(CheckedHostMemory, OutsideOfItIsAMistake) {
+  EXPECT_EQ(add_at(200), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(add_at(296), 0);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("error: out_of_bounds (memory)"), std::string::npos) << told;
+  EXPECT_EQ(word_at(300), 0u);
+}
+
+/// words[1] = words[0] + 1 as soon as words[0] is not 0, three times; words[0] is 0 then.
+const char* const kAnswer = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry answer(.param .u64 words)
+{
+  .reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;
+  ld.param.u64 %rd, [words];
+  mov.u32 %r2, 0;
+wait:
+  ld.volatile.global.u32 %r0, [%rd];
+  setp.eq.u32 %p, %r0, 0;
+  @%p bra wait;
+  add.u32 %r1, %r0, 1;
+  st.volatile.global.u32 [%rd], 0;
+  st.volatile.global.u32 [%rd+4], %r1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p, %r2, 3;
+  @%p bra wait;
+  ret;
+}
+)";
+
+/// A program may look at memory for the answer, and call nothing.
+TEST_F(Cudart, AKernelThatWaitsGoesOnBesideTheProgram) {
+  void *library = nullptr, *kernel = nullptr, *memory = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, kAnswer, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "answer"), 0);
+  ASSERT_EQ(cudaHostAlloc(&memory, 8, 0), 0);
+  auto* const words = static_cast<unsigned*>(memory);
+  const std::atomic_ref<unsigned> question(words[0]), answer(words[1]);
+  void* arguments[] = {&memory};
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), 0);
+  for (unsigned asked = 1; asked <= 3; ++asked) {
+    question = asked * 10;
+    const auto begin = std::chrono::steady_clock::now();
+    while (answer != asked * 10 + 1 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::yield();
+    ASSERT_EQ(answer, asked * 10 + 1);
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+}
+
+}  // namespace
+}  // namespace gpusim::runtime::test_program
