@@ -71,7 +71,7 @@ void Device::tell_stray(const core::Allocation& a) {
   warn(fmt::format(
       "warning: kernel '{}' uses memory behind the end of '{}' ({} bytes), which a GPU does not notice "
       "within a large page\n  hint: gpusim run --check memory says where",
-      last_name_ == nullptr ? "" : core::short_kernel_name(core::demangled(*last_name_)), a.name, a.bytes));
+      last_name_ == nullptr ? "" : core::short_kernel_name(*last_name_), a.name, a.bytes));
 }
 
 void Device::retire(Kernel& kernel) {
