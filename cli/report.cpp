@@ -1,7 +1,6 @@
 #include "cli/report.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "components/power/system_energy.h"
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
+#include "simcore/text/terminal_line.h"
 
 namespace gpusim::cli {
 
@@ -326,12 +326,6 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
 
 constexpr std::chrono::milliseconds kLogInterval{60'000};
 
-std::string fitted(const std::string& line) {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
-  return line.substr(0, size.ws_col - size_t{1});  // the last column would begin the next line
-}
-
 ProgressBar::ProgressBar(bool enabled)
     : enabled_(enabled),
       terminal_(isatty(STDERR_FILENO) != 0),
@@ -362,7 +356,7 @@ void ProgressBar::update(const comp::Progress& p) {
     drawn_ = true;
     const auto filled = static_cast<size_t>(done * 24);
     const std::string line = fmt::format("{} [{:<24}] {}", name, std::string(filled, '#'), counts);
-    write_error(fmt::format("{}{}", kEmptyLine, fitted(analysis::printable(line))));
+    write_error(fmt::format("{}{}", kEmptyLine, core::fitted(analysis::printable(line))));
   } else {
     print_error("{}: {}\n", name, counts);
   }

@@ -14,9 +14,6 @@ namespace gpusim::cli {
 [[nodiscard]] std::string table_report(const comp::Simulation& simulation,
                                        const comp::SimulationResult& result);
 
-/// As much of a line as the terminal of stderr has columns for, so that it can be drawn over.
-[[nodiscard]] std::string fitted(const std::string& line);
-
 /// Progress bar on a terminal's stderr, redrawn ten times a second at most; elsewhere, such as in a log file,
 /// a line a minute.
 class ProgressBar {

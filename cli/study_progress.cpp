@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "simcore/text/terminal_line.h"
 #include "study/time_text.h"
 
 namespace gpusim::cli {
@@ -48,7 +48,7 @@ void StudyProgress::reached(size_t number) {
   if (terminal_) {
     const size_t filled = done_ * 24 / total_;
     const std::string line = fmt::format("[{:<24}] {}", std::string(filled, '#'), text);
-    write_error(fmt::format("{}{}", kEmptyLine, fitted(line)));
+    write_error(fmt::format("{}{}", kEmptyLine, core::fitted(line)));
     drawn_ = true;
   } else if (simulated <= 1 || done_ * 10 / total_ != before * 10 / total_) {
     print_error("{}\n", text);

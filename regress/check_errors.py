@@ -1,20 +1,16 @@
 """Wrong usage and wrong input: exit codes and error texts of the command line."""
 
 import ctypes
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 from typing import Callable
 
 from cases import CASES
 from check_failing import failing_checks
 from check_outputs import OUTPUT_CHECKS
-from runner import Gpusim, NoCompiler, require, require_equal, vecadd
+from runner import Gpusim, require, require_equal, vecadd
 
 Check = Callable[[Gpusim], None]
 
@@ -336,25 +332,7 @@ def check_progress(gpusim: Gpusim) -> None:
     ptx = vecadd(gpusim)
 
     def drawn(*options: str) -> str:
-        try:
-            own, other = pty.openpty()
-        except OSError as error:  # a chroot without /dev/pts
-            raise NoCompiler(f"no terminal can be opened: {error}") from error
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([str(gpusim.program), "--config", "tesla_v100", "--out", "none", "--param", "N=4000000", *options, str(ptx)], stdout=subprocess.DEVNULL, stderr=other)
-        os.close(other)
-        text = b""
-        while True:
-            try:
-                piece = os.read(own, 4096)
-            except OSError:  # the other end is closed
-                break
-            if not piece:
-                break
-            text += piece
-        os.close(own)
-        require_equal("exit code", process.wait(), 0)
-        return text.decode()
+        return gpusim.on_terminal(columns, "--config", "tesla_v100", "--out", "none", "--param", "N=4000000", *options, ptx)
 
     states = [state for state in drawn().split("\r\x1b[K") if " [" in state]
     require(bool(states), "no progress on a terminal")

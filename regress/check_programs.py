@@ -175,6 +175,20 @@ def check_interrupted(gpusim: Gpusim) -> None:
         require((gpusim.scratch / "run.h5").read_bytes() == before, f"{end.name}: the recorded file has changed")
 
 
+def check_progress(gpusim: Gpusim) -> None:
+    """The line that says how far a long launch is names the kernel in short and is never wider than the terminal, so that each draws over the last."""
+    arguments = ("run", "--config", MACHINE, "--out", "none", "--", folder(gpusim) / "prebuilt" / "saxpy", "3000000")
+    for columns in (200, 40):
+        text = gpusim.on_terminal(columns, *arguments, environment=sanitizer(gpusim))
+        lines = [line.split("\r")[0] for line in text.split("\r\x1b[K")[1:]]
+        states = [line for line in lines if " so far: " in line]
+        require(bool(states), f"no progress on a terminal: {text!r}")
+        whole = "gpusim: 1 launch so far: saxpy"
+        require(states[-1].startswith(f"{whole}, ") and ("blocks" in states[-1]) == (columns == 200), f"{columns} columns: {states[-1]!r}")
+        wide = [line for line in states if len(line) >= columns]
+        require(not wide, f"wider than {columns} columns: {wide[:1]}")
+
+
 def check_refused(gpusim: Gpusim) -> None:
     """What cannot run is refused before it begins."""
     run_program(gpusim, Path("/nowhere/program")).require_code(1).require_error("no such program")
@@ -195,6 +209,8 @@ def check_export(gpusim: Gpusim) -> None:
         run = run_program(gpusim, program, "--functional", "--export", name)
         passes(run)
         run.require_error(f"to {gpusim.scratch / name}")
+        if name == "saxpy":
+            require("[[launch]]  # saxpy\n" in (gpusim.scratch / name / "case.toml").read_text(), "the launch does not say its kernel's name in short")
         case = gpusim.run("--config", config, "--functional", "--out", "none", f"{name}/case.ptx").require_code(0)
         require("verified" in case.out and "differ" not in case.out, case.describe())
     # Time is that of the program, for buffers lie where they have lain.
@@ -374,6 +390,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "interrupted": check_interrupted,
     "microbenchmarks": check_microbenchmarks,
     "mistakes_found": check_mistakes,
+    "progress": check_progress,
     "refused": check_refused,
     "sanitized": check_sanitized,
 }

@@ -1,8 +1,12 @@
 """Starts gpusim and looks at what it says; what every end-to-end check builds on."""
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
+import termios
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
@@ -81,6 +85,29 @@ class Gpusim:
         """A process to send signals to."""
         return subprocess.Popen([str(self.program), *map(str, arguments)], cwd=self.scratch, text=True,
                                 env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+    def on_terminal(self, columns: int, *arguments: str | Path, environment: dict[str, str] | None = None) -> str:
+        """What a run that must end well writes to standard error where that is a terminal of so many columns."""
+        try:
+            own, other = pty.openpty()
+        except OSError as error:  # a chroot without /dev/pts
+            raise NoCompiler(f"no terminal can be opened: {error}") from error
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([str(self.program), *map(str, arguments)], cwd=self.scratch, env={**os.environ, **(environment or {})},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=other)
+        os.close(other)
+        text = b""
+        while True:
+            try:
+                piece = os.read(own, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(own)
+        require_equal("exit code", process.wait(), 0)
+        return text.decode()
 
     def simulate(self, ptx: Path, *options: str | Path) -> Run:
         return self.run("--config", self.machine(), ptx, *options)

@@ -86,6 +86,10 @@ TEST(Advise, AnEstimateThatIsFarOffSaysSo) {
   EXPECT_THAT(advice_json(run), HasSubstr("\"rough\": true"));
   run.kernels[0].own_error = 0.2;
   EXPECT_THAT(advice_text(run, 5), testing::Not(HasSubstr("rough")));
+  run.kernels[0].own_error = 0.0051;
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("was 1 % too large"));
+  run.kernels[0].own_error = -0.0049;
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("was right within 0.5 %"));
 }
 
 TEST(Advise, AGainThatCopiesHideIsSaidOfTheKernels) {

@@ -55,6 +55,24 @@ TEST_F(RulesTest, SlotsOfABusyPipeAreNoQueueOfMemory) {
   EXPECT_DOUBLE_EQ(facts().estimator().recorded().memory_share, 0.75);
 }
 
+/// Where blocks start one after the other, an SM has places that none has come for yet.
+TEST_F(RulesTest, PlacesAreEmptyWhileBlocksAreStarted) {
+  for (uint64_t& cycles : kernel.per_sm.numbers["active_warp_cycles"]) cycles = kCycles * 16;
+  unit("dispatcher", "GPU", 1, 0.51);
+  EXPECT_DOUBLE_EQ(facts().estimator().recorded().rounds, 400 / 64.0);
+  kernel.units.back().busy = kernel.units.back().most = 49'000;
+  EXPECT_DOUBLE_EQ(facts().estimator().recorded().rounds, 400 / 16.0);
+}
+
+TEST_F(RulesTest, WaitsForTheInterconnectAreForDramAsFarAsTheyArePassedOn) {
+  unit("l2_wait_dram_queue", "partition", 64, 0.005);
+  unit("lsu_wait_network", "SM", 80, 0.02);
+  EXPECT_NEAR(facts().estimator().recorded().behind_dram, 0.25, 1e-9);
+  kernel.units.back().busy = 900 * 80;
+  kernel.units.back().most = 900;
+  EXPECT_EQ(facts().estimator().recorded().behind_dram, 1) << "too few to say";
+}
+
 TEST_F(RulesTest, AWaitIsTheMeanOfThoseForNearAndFarData) {
   const double far = facts().memory_wait(true);
   const auto near = static_cast<uint64_t>(machine.l1.latency);

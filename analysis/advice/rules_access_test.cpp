@@ -116,6 +116,11 @@ TEST_F(RulesTest, BytesOfNeighboursAreToBeAccessedAtOnce) {
   // Of seven operations six are executed for all elements of an access; taking a byte out and putting one in
   // are two more for each.
   EXPECT_NEAR(p->after.units.at("issue"), 30'000 * (6 / 16.0 + 1 + 2) / 7, 1);
+  operation("load_global", "ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd9]", 1);
+  EXPECT_FALSE(wide_accesses(facts())) << "other accesses matter as much";
+  kernel.per_pc.numbers["executed"].back() = kWarps / 5;
+  EXPECT_TRUE(wide_accesses(facts())) << "one in eleven is another";
+  kernel.per_pc.numbers["executed"].back() = 0;
   operation("barrier", "bar.sync 0", 1);
   EXPECT_FALSE(wide_accesses(facts())) << "threads may hand elements to each other";
   kernel.per_pc.numbers["executed"].back() = 0;

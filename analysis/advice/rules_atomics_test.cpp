@@ -44,6 +44,10 @@ TEST_F(RulesTest, ResultsThatBlocksAddAreToBecomeFewer) {
   kernel.units.back().busy = 50'000 * 64;
   launch("add.s32 %r1, %ctaid.x, %tid.x", 640);
   EXPECT_FALSE(atomics(facts()));
+  kernel.units.back().busy = 50'000 * 33;
+  EXPECT_FALSE(atomics(facts()));
+  kernel.units.back().busy = 50'000 * 31;
+  EXPECT_TRUE(atomics(facts())) << "most partitions have less: blocks meet at words of the others";
 }
 
 /// Constants without a suffix: values are converted there and back around each operation.

@@ -169,6 +169,15 @@ TEST_F(RulesTest, FillingATileWithARimTakesOperations) {
   EXPECT_NEAR(added(1, 16), 0, 1) << "a loop is there already";
 }
 
+TEST_F(RulesTest, ThreadsThatLoadLittleHaveNoNeighboursThatLoadTheSame) {
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 7,
+            {{"transactions", 7}, {"requested_bytes", 7 * 128}, {"transferred_bytes", 7 * 128}});
+  EXPECT_FALSE(shared_reuse(facts()));
+  operation("load_global", "ld.global.f32 %f2, [%rd1+4]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  EXPECT_TRUE(shared_reuse(facts()));
+}
+
 /// As many atomics in one partition as others spread over all: nobody's rows begin in it.
 TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
   machine.l2.hash = core::PartitionHash::kModulo;

@@ -114,6 +114,13 @@ TEST_F(RulesTest, SingleAndDoublePrecisionDifferByTheirPipes) {
   ASSERT_TRUE(p);
   EXPECT_NEAR(p->after.units.at("pipe_fp64"), 0, 300);
   EXPECT_NEAR(p->after.units.at("pipe_fp32"), 47'400, 300) << "two cycles an operation instead of four";
+  const auto proposed_at = [&](uint64_t busy) {
+    kernel.units.front().busy = busy * 320;
+    kernel.units.front().most = busy;
+    return precision(facts()).has_value();
+  };
+  EXPECT_TRUE(proposed_at(31'000));
+  EXPECT_FALSE(proposed_at(29'000)) << "what else there is matters more";
 }
 
 TEST_F(RulesTest, TheLongestBlockIsNoShorterOnAnotherSm) {
@@ -156,6 +163,11 @@ TEST_F(RulesTest, ManyBlocksOfAUsualSizeAreToBecomeFewer) {
   EXPECT_NEAR(p->after.units.at("dispatcher"), 80'000.0 * 640 / (kWarps / 8.0), 1);
   kernel.units.back().busy = kernel.units.back().most = 30'000;
   EXPECT_FALSE(block_size(facts())) << "their starts take little of the time";
+  kernel.units.back().busy = kernel.units.back().most = 80'000;
+  kernel.counters["warps"] = 2 * 640 * 8;
+  EXPECT_TRUE(block_size(facts()));
+  kernel.counters["warps"] -= 8;
+  EXPECT_FALSE(block_size(facts())) << "a place of the SMs has hardly more than one";
 }
 
 TEST_F(RulesTest, SmsWithLessWorkThanTheBusiestAreATail) {

@@ -121,6 +121,8 @@ TEST(RatePlot, IsOfRatesIfAllKernelsCount) {
   const Plot times = rate_plot(points, "N", "title");
   EXPECT_EQ(times.y_label, "time (us)");
   EXPECT_DOUBLE_EQ(times.series[0].points[0].second, 2);
+  points[1].x = 511;
+  EXPECT_FALSE(rate_plot(points, "N", "title").log_x) << "less than a factor of eight";
 }
 
 TEST(MissPlot, NamesTellLaunchesApart) {

@@ -71,7 +71,7 @@ void Device::tell_stray(const core::Allocation& a) {
   warn(fmt::format(
       "warning: kernel '{}' uses memory {} '{}' ({} bytes), which a GPU does not notice within a {}page\n"
       "  hint: gpusim run --check memory says where",
-      last_name_ == nullptr ? "" : core::short_kernel_name(core::demangled(*last_name_)),
+      last_name_ == nullptr ? "" : core::short_kernel_name(*last_name_),
       a.of_host ? "outside of" : "behind the end of", a.name, a.bytes, a.of_host ? "" : "large "));
 }
 

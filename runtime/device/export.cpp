@@ -260,8 +260,8 @@ void Export::before_launch(const core::LaunchSpec& spec, const isa::KernelImage&
   bring_changes();
   ++launches_;
   steps_ += fmt::format("[[launch]]  # {}\nkernel = \"{}\"\ngrid = [{}, {}, {}]\nblock = [{}, {}, {}]\n",
-                        core::short_kernel_name(core::demangled(spec.kernel)), spec.kernel, spec.grid[0],
-                        spec.grid[1], spec.grid[2], spec.block[0], spec.block[1], spec.block[2]);
+                        core::short_kernel_name(spec.kernel), spec.kernel, spec.grid[0], spec.grid[1],
+                        spec.grid[2], spec.block[0], spec.block[1], spec.block[2]);
   if (spec.cluster[0] != 0)
     steps_ += fmt::format("cluster = [{}, {}, {}]\n", spec.cluster[0], spec.cluster[1], spec.cluster[2]);
   if (spec.non_portable_cluster) steps_ += "non_portable_cluster = true\n";

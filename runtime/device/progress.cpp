@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "simcore/text/kernel_name.h"
+#include "simcore/text/terminal_line.h"
 
 namespace gpusim::runtime {
 
@@ -17,8 +18,9 @@ void ProgressLine::update(uint64_t launches, std::string_view kernel, uint64_t b
   drawn_ = true;
   last_ = now;
   const std::string part = of == 0 ? "" : fmt::format(", {} of {} blocks", blocks, of);
-  fmt::print(stderr, "\r\033[Kgpusim: {} launch{} so far: {}{}", launches, launches == 1 ? "" : "es",
-             core::short_kernel_name(core::demangled(std::string(kernel))), part);
+  fmt::print(stderr, "\r\033[K{}",
+             core::fitted(fmt::format("gpusim: {} launch{} so far: {}{}", launches, launches == 1 ? "" : "es",
+                                      core::short_kernel_name(kernel), part)));
   std::fflush(stderr);
 }
 

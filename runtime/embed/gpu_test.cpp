@@ -159,7 +159,7 @@ TEST(EmbeddedGpu, AnAccessThatEndsBehindTheEnd) {
 .version 6.0
 .target sm_70
 .address_size 64
-.visible .entry pair(.param .u64 from, .param .u64 to)
+.visible .entry _Z4pairPKjPj(.param .u64 from, .param .u64 to)
 {
   .reg .b64 %d<2>;
   .reg .b32 %r<2>;
@@ -179,8 +179,8 @@ TEST(EmbeddedGpu, AnAccessThatEndsBehindTheEnd) {
   auto* const to = static_cast<uint32_t*>(gpu.allocate(8));
   memory[0] = 7;
   // A GPU has pages: it notices neither the load nor the store.
-  gpu.run(program, "pair", {1}, {1}, memory, to);
-  gpu.run(program, "pair", {1}, {1}, to, memory);
+  gpu.run(program, "_Z4pairPKjPj", {1}, {1}, memory, to);
+  gpu.run(program, "_Z4pairPKjPj", {1}, {1}, to, memory);
   gpu.synchronize();
   EXPECT_EQ(to[1], 7u);
   EXPECT_EQ(memory[0], 7u);

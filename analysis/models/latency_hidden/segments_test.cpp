@@ -102,10 +102,12 @@ TEST(Segments, RoundsWithoutAWaitBelongToTheSegmentBeforeThem) {
 }
 
 TEST(Segments, WhatFewWarpsDoCountsForWhatItIs) {
-  const Code code = test::code_of(kNested, [&](uint32_t line) {
-    return line >= 16 && line <= 19 ? 2.5 : line >= 13 && line <= 22 ? 0.5 : 1;
-  });
-  expect_all_counted(code, find_segments(code, test::c1060(), kMemory, 8));
+  for (const double share : {0.5, 0.001}) {
+    const Code code = test::code_of(kNested, [&](uint32_t line) {
+      return line >= 16 && line <= 19 ? 5 * share : line >= 13 && line <= 22 ? share : 1;
+    });
+    expect_all_counted(code, find_segments(code, test::c1060(), kMemory, 8));
+  }
 }
 
 std::string straight(const std::string& body) {
@@ -125,6 +127,19 @@ ld.param.u32 %r3, [r];
          "exit;\n}\n";
 }
 
+TEST(Segments, ASegmentEndsWhereManyMoreWarpsJoinIn) {
+  const auto joins = [](double share) {
+    const Code code =
+        test::code_of(straight("ld.global.f32 %f1, [%r1+0];\nadd.f32 %f2, %f1, %f1;\nmul.f32 %f3, %f2, %f2;\n"
+                               "st.shared.f32 [s+0], %f3;\n"),
+                      [&](uint32_t line) { return line == 14 ? share : 1; });
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    return std::ranges::count(segments, Wait::kJoin, &Segment::end);
+  };
+  EXPECT_EQ(joins(0.7), 0);
+  EXPECT_EQ(joins(0.6), 1);
+}
+
 /// The operation in front of which a warp waits for data for the first time.
 const isa::MicroOp& first_wait(const Code& code, const Parameters& p) {
   const auto segments = find_segments(code, p, kMemory, 8);
@@ -141,6 +156,22 @@ TEST(Segments, AWarpHasOnlySoManyLoadsOnTheirWay) {
   EXPECT_EQ(first_wait(code, p).op_class, isa::OpClass::kFp32);
   p.warp_loads = 2;
   EXPECT_EQ(first_wait(code, p).op_class, isa::OpClass::kLoadGlobal);
+}
+
+TEST(Segments, DataThatComeMuchLaterAreWaitedForAgain) {
+  const auto waits = [](int operations) {
+    std::string between = "xor.b32 %r4, %r2, %r3;\n";
+    for (int i = 0; i < operations; ++i)
+      between += i % 2 == 0 ? "add.u32 %r4, %r4, %r2;\n" : "xor.b32 %r4, %r4, %r3;\n";
+    const Code code = test::code_of(
+        straight("ld.global.f32 %f1, [%r1+0];\n" + between +
+                 "ld.global.f32 %f2, [%r4+0];\nst.global.f32 [%r3+0], %f1;\nst.global.f32 [%r3+4], %f2;\n"),
+        [](uint32_t) { return 1; });
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    return std::ranges::count(segments, Wait::kData, &Segment::end);
+  };
+  EXPECT_EQ(waits(0), 1) << "a tenth of the latency are 56 cycles, and an operation has its result after 24";
+  EXPECT_EQ(waits(4), 2);
 }
 
 TEST(Segments, ResultsThatShareADependencyBarrierAreWaitedForTogether) {
