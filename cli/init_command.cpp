@@ -30,10 +30,11 @@ struct Guess {
   uint64_t most_operations;  ///< of warps, in each kernel, when it is tried
 };
 
-/// The first is what people write; the other suits kernels that take longer or whose shared arrays are made
-/// for small blocks.
+/// The first is what people write; the second suits kernels that take longer or whose shared arrays are made
+/// for small blocks, the third those whose arrays have few rows.
 const Guess kGuesses[] = {{{1024, 128, 64}, {{256}, {16, 16}, {8, 8, 4}}, 3'000'000},
-                          {{64, 64, 64}, {{64}, {8, 8}, {4, 4, 4}}, 30'000'000}};
+                          {{64, 64, 64}, {{64}, {8, 8}, {4, 4, 4}}, 30'000'000},
+                          {{64, 64, 64}, {{32}, {16, 4}, {16, 4, 1}}, 30'000'000}};
 
 /// Element type of a launch file for what a kernel reads or writes.
 std::string element_name(isa::Type type) {
