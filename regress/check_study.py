@@ -43,7 +43,7 @@ values = [10, 20]
     return file
 
 
-def run_study(gpusim: Gpusim, file: Path, out: str, *options: str, code: int = 0) -> Run:
+def run_study(gpusim: Gpusim, file: Path | str, out: str, *options: str, code: int = 0) -> Run:
     return gpusim.run("study", "run", file, "--out", out, "--quiet", *options, limit_s=300).require_code(code)
 
 
@@ -123,7 +123,8 @@ def check_resume(gpusim: Gpusim) -> None:
         gpusim.run("study", "show", file, "--out", "cut", "--quiet").require_code(1).require_error("1 stored point is damaged")
     damaged.write_text(whole)
     kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
-    run_study(gpusim, file, "cut")
+    # The folder stands for its study, with its name.
+    run_study(gpusim, "cut", "cut")
     require_same(gpusim, "whole", "cut")
     require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was simulated again")
     # Another study that has the same points finds them in a store that both use.

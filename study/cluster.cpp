@@ -150,9 +150,10 @@ std::string study_toml(const Study& study) {
                            : machine);
   for (const Constraint& c : study.constraints) constraints.push_back(c.text);
   std::string out = constraints.empty() ? "" : fmt::format("constraints = {}\n\n", toml_list(constraints));
-  out += fmt::format("[study]\nmachines = {}\nset = {}\nobjective = {}\nmaximise = {}\nmax_cycles = {}\n",
-                     toml_list(machines), toml_list(study.sets), toml_text(study.objective), study.maximise,
-                     study.max_cycles);
+  out += fmt::format(
+      "[study]\nname = {}\nmachines = {}\nset = {}\nobjective = {}\nmaximise = {}\nmax_cycles = {}\n",
+      toml_text(study.name), toml_list(machines), toml_list(study.sets), toml_text(study.objective),
+      study.maximise, study.max_cycles);
   for (const Workload& w : study.workloads) {
     out += fmt::format("\n[[workload]]\nname = {}\nptx = {}\n", toml_text(w.name),
                        toml_text(absolute_path(w.ptx)));

@@ -240,7 +240,14 @@ class StudyReader {
     const toml::table* table = node->as_table();
     if (table == nullptr) return error(core::where_of(*node, study_.path), "expected a table [study]");
     const TableReader head(context_, *table, "study",
-                           {"machines", "set", "objective", "maximise", "max_cycles"});
+                           {"name", "machines", "set", "objective", "maximise", "max_cycles"});
+    if (const auto name = head.text("name", false)) {
+      study_.name = *name;
+      if (name->empty() || name->find('/') != std::string::npos)
+        error(core::where_of(*table->get("name"), study_.path),
+              fmt::format("'{}' is no name of a study", *name),
+              "a text without '/': results go to the folder NAME.study");
+    }
     for (auto& [name, where] : texts(*table, "machines")) {
       if (std::ranges::find(study_.machines, name) != study_.machines.end())
         error(where, fmt::format("machine '{}' stands twice", name));

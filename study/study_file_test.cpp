@@ -214,9 +214,15 @@ TEST(StudyFile, NumbersOfValues) {
   EXPECT_FALSE(numeric_value("gto", value));
 }
 
+TEST(StudyFile, ANameIsPartOfAPath) {
+  EXPECT_THAT(problems_of("[study]\nname = \"a/b\"\nmachines = [\"tesla_v100\"]\n"),
+              HasSubstr("s.toml:2:8: error: 'a/b' is no name of a study"));
+}
+
 TEST(StudyToml, ReadsBackAsTheSameStudy) {
   Study study;
   study.path = "x.ptx";
+  study.name = "a study-1";
   study.machines = {"tesla_v100", "odd \"name\\\n", "/folder/my.cfg", "here/my.cfg"};
   study.sets = {"l2.mshrs=64"};
   study.objective = "cycles";
@@ -227,6 +233,7 @@ TEST(StudyToml, ReadsBackAsTheSameStudy) {
   study.maximise = true;
   study.max_cycles = 1234;
   const Study back = parse_study(study_toml(study), "/elsewhere/study.toml");
+  EXPECT_EQ(back.name, "a study-1");
   EXPECT_THAT(back.machines, ElementsAre("tesla_v100", "odd \"name\\\n", "/folder/my.cfg",
                                          (std::filesystem::current_path() / "here/my.cfg").string()));
   EXPECT_EQ(back.sets, study.sets);
