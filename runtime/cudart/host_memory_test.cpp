@@ -105,6 +105,16 @@ TEST_F(HostMemory, ThePageBeforeItIsAFault) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
 }
 
+TEST_F(HostMemory, WhatIsNotThereIsNotRegistered) {
+  const auto address = reinterpret_cast<uint64_t>(page_ + 2048);
+  for (const uint64_t bytes : {uint64_t{0}, ~uint64_t{0}, ~address + 1, ~address, uint64_t{1} << 46})
+    EXPECT_EQ(cudaHostRegister(page_ + 2048, bytes, 0), error(Code::kInvalidValue)) << bytes;
+  EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(~uint64_t{0} - kPage + 1), kPage, 0),
+            error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(kPage), 8, 0), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(page_ + 2048, 4096, 0), 0);
+}
+
 class CheckedHostMemory : public HostMemory {
  protected:
   void SetUp() override {
