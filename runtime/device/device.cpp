@@ -121,11 +121,15 @@ void Device::warn(const std::string& text) const {
     std::fprintf(stderr, "gpusim: %s\n", text.c_str());
 }
 
-void Device::fail(Code code, const std::string& message) {
+void Device::note_fault(Code code, const std::string& message) {
   fault_ = Failure(code, message);
   services_.flush();
   tell_findings();
   warn(as_error(message));
+}
+
+void Device::fail(Code code, const std::string& message) {
+  note_fault(code, message);
   throw Failure(code, message, true);
 }
 
