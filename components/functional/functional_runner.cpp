@@ -46,7 +46,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
 FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
   const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
   error_.clear();
-  deadlock_ = false;
+  deadlock_ = has_moved_ = false;
   const uint64_t size = run.cluster_blocks();
   size_t in_vain = 0;  // turns of waiting blocks since something happened
   bool fresh = false;  // there is storage that no block needs which waits
@@ -71,6 +71,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
       return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
     }
     in_vain = moved || turn == Turn::kDone ? 0 : in_vain + 1;
+    has_moved_ = has_moved_ || in_vain == 0;
     if (turn == Turn::kWaits) {
       if (in_vain > waiting_.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
       const bool all_wait = in_vain > waiting_.size();

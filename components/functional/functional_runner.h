@@ -40,9 +40,8 @@ class FunctionalRunner {
   /// resume() goes on from there.
   [[nodiscard]] bool waits_for_memory() const { return !waiting_.empty(); }
   Outcome resume(KernelLaunch& run);
-  [[nodiscard]] uint64_t blocks_left(const KernelLaunch& run) const {
-    return run.num_blocks - next_ + waiting_.size();
-  }
+  /// Since run() or resume() began, some warp has done more than go round such a loop.
+  [[nodiscard]] bool has_moved() const { return has_moved_; }
   [[nodiscard]] const std::string& error() const { return error_; }
   /// What the executor found, if that is why.
   [[nodiscard]] isa::FaultKind fault() const { return fault_; }
@@ -144,7 +143,7 @@ class FunctionalRunner {
   WarpTracer* tracer_ = nullptr;
   std::string error_;
   isa::FaultKind fault_ = isa::FaultKind::kNone;
-  bool deadlock_ = false;
+  bool deadlock_ = false, has_moved_ = false;
   // Of the launch that runs or waits.
   uint64_t next_ = 0;          ///< block that begins next, in the order of KernelLaunch::block_in_order
   size_t unbegun_turns_ = 0;   ///< of waiting blocks, from the front: they have not had a turn yet

@@ -1,16 +1,22 @@
-// A kernel that leaves registered memory of the host.
+// Kernels that leave registered memory of the host, and such as wait for what the host writes there.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "runtime/cudart/test_program.h"
 
 extern "C" {
+cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*)(void*), void*);
 cudaError_t cudaHostAlloc(void**, size_t, unsigned);
 cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
@@ -105,6 +111,16 @@ TEST_F(HostMemory, ThePageBeforeItIsAFault) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
 }
 
+TEST_F(HostMemory, WhatIsNotThereIsNotRegistered) {
+  const auto address = reinterpret_cast<uint64_t>(page_ + 2048);
+  for (const uint64_t bytes : {uint64_t{0}, ~uint64_t{0}, ~address + 1, ~address, uint64_t{1} << 46})
+    EXPECT_EQ(cudaHostRegister(page_ + 2048, bytes, 0), error(Code::kInvalidValue)) << bytes;
+  EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(~uint64_t{0} - kPage + 1), kPage, 0),
+            error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(kPage), 8, 0), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(page_ + 2048, 4096, 0), 0);
+}
+
 class CheckedHostMemory : public HostMemory {
  protected:
   void SetUp() override {
@@ -145,24 +161,102 @@ wait:
 }
 )";
 
-/// A program may look at memory for the answer, and call nothing.
-TEST_F(Cudart, AKernelThatWaitsGoesOnBesideTheProgram) {
-  void *library = nullptr, *kernel = nullptr, *memory = nullptr;
-  ASSERT_EQ(cudaLibraryLoadData(&library, kAnswer, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
-  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "answer"), 0);
-  ASSERT_EQ(cudaHostAlloc(&memory, 8, 0), 0);
-  auto* const words = static_cast<unsigned*>(memory);
-  const std::atomic_ref<unsigned> question(words[0]), answer(words[1]);
-  void* arguments[] = {&memory};
-  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), 0);
-  for (unsigned asked = 1; asked <= 3; ++asked) {
-    question = asked * 10;
-    const auto begin = std::chrono::steady_clock::now();
-    while (answer != asked * 10 + 1 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
-      std::this_thread::yield();
-    ASSERT_EQ(answer, asked * 10 + 1);
+class WaitingKernel : public Cudart {
+ protected:
+  void SetUp() override {
+    Cudart::SetUp();
+    void *library = nullptr, *memory = nullptr;
+    ASSERT_EQ(cudaLibraryLoadData(&library, kAnswer, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+    ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library, "answer"), 0);
+    ASSERT_EQ(cudaHostAlloc(&memory, 8, 0), 0);
+    words_ = static_cast<unsigned*>(memory);
+    words_[0] = words_[1] = 0;
   }
+  cudaError_t launch(cudaStream_t stream = nullptr) {
+    void* arguments[] = {&words_};
+    return cudaLaunchKernel(kernel_, {1, 1, 1}, {1, 1, 1}, arguments, 0, stream);
+  }
+  /// Looks at memory for the answer, and calls nothing.
+  void ask(unsigned asked) {
+    const std::atomic_ref<unsigned> question(words_[0]), answer(words_[1]);
+    question = asked;
+    const auto begin = std::chrono::steady_clock::now();
+    while (answer != asked + 1 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::yield();
+    EXPECT_EQ(answer, asked + 1);
+  }
+  void ask_all() {
+    for (unsigned asked : {10, 20, 30}) ask(asked);
+  }
+  void* kernel_ = nullptr;
+  unsigned* words_ = nullptr;
+};
+
+TEST_F(WaitingKernel, GoesOnBesideTheProgram) {
+  ASSERT_EQ(launch(), 0);
+  ask_all();
   EXPECT_EQ(cudaDeviceSynchronize(), 0);
+}
+
+/// What waits for the kernel waits as long as it gets questions, which are answered beside.
+TEST_F(WaitingKernel, IsNotGivenUpWhileItAnswers) {
+  ASSERT_EQ(launch(), 0);
+  std::thread host([this] {
+    for (unsigned asked : {10, 20, 30}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+      ask(asked);
+    }
+  });
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  host.join();
+}
+
+TEST_F(WaitingKernel, NeedsNoThread) {
+  pthread_attr_t standard, impossible;
+  pthread_getattr_default_np(&standard);
+  pthread_attr_init(&impossible);
+  pthread_attr_setstacksize(&impossible, size_t{1} << 46);
+  pthread_setattr_default_np(&impossible);
+  EXPECT_EQ(launch(), 0);
+  pthread_setattr_default_np(&standard);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  EXPECT_EQ(sigismember(&blocked, SIGINT), 0);
+  std::thread host([this] {
+    for (unsigned asked : {10, 20, 30}) ask(asked);
+  });
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  host.join();
+}
+
+/// A program may give access to its memory when it is touched.
+TEST_F(WaitingKernel, HasTheProgramsHandlerOfFaults) {
+  static void* page = nullptr;
+  page = std::aligned_alloc(kPage, kPage);
+  words_ = static_cast<unsigned*>(page);
+  words_[0] = words_[1] = 0;
+  ASSERT_EQ(cudaHostRegister(page, kPage, 0), 0);
+  ASSERT_EQ(launch(), 0);
+  struct sigaction gives_access {
+  }, before{};
+  gives_access.sa_handler = [](int) { mprotect(page, kPage, PROT_READ | PROT_WRITE); };
+  sigaction(SIGSEGV, &gives_access, &before);
+  mprotect(page, kPage, PROT_NONE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ask_all();
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  sigaction(SIGSEGV, &before, nullptr);
+}
+
+TEST_F(WaitingKernel, AFunctionBehindItThatThrowsIsAFault) {
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(launch(), 0);
+  ASSERT_EQ(cudaLaunchHostFunc(
+                nullptr, [](void*) { throw std::runtime_error("the ring is full"); }, nullptr),
+            0);
+  ask_all();
+  EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kUnknown));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("error: the ring is full"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -32,32 +33,44 @@ bool Device::may_put_aside() const {
 void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
   open_.insert(take_number(*launch, stream));
   aside_.push_back(std::move(launch));
+  begin_beside();
+}
+
+void Device::begin_beside() {
   if (goes_on_beside_) return;
-  goes_on_beside_ = true;
   beside_process_ = getpid();
-  // The program's signals are not for this thread.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  beside_ = std::jthread([this](const std::stop_token& stop) { go_on_beside(stop); });
+  // The program's signals are not for this thread, but for what it does itself: a program may give access to
+  // its memory when it is touched.
+  sigset_t others, before;
+  sigfillset(&others);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&others, own);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  try {
+    beside_ = std::jthread([this](const std::stop_token& stop) { go_on_beside(stop); });
+    goes_on_beside_ = true;
+  } catch (const std::system_error&) {
+    // Without a thread it goes on when the program asks.
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// The program may wait for such a kernel by looking at memory alone. The mutex is tried only: who holds it
+/// The program may wait for such work by looking at memory alone. The mutex is tried only: who holds it
 /// may be waiting for this thread's end.
 void Device::go_on_beside(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Clock::duration took{};
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
-      if (aside_.empty() || fault_) {
+      if (open_.empty() || fault_) {
         goes_on_beside_ = false;
         return;
       }
       const Clock::time_point begin = Clock::now();
       try {
         (void)go_on();
-      } catch (const Failure&) {
-        // It was told, and is the answer to the next call.
+      } catch (const Failure& failure) {
+        if (!fault_) note_fault(failure.code(), failure.what());
+      } catch (const std::exception& error) {
+        note_fault(Code::kUnknown, error.what());
       }
       took = Clock::now() - begin;
     }
@@ -92,19 +105,22 @@ bool Device::is_waiting(const Stream& stream) const {
 
 bool Device::go_on() {
   bool moved = false;
+  const auto moves = [&] {
+    moved = true;
+    moved_at_ = Clock::now();
+  };
   for (size_t i = 0; i < aside_.size();) {
     Work& work = *aside_[i];
-    const uint64_t before = work.runner->blocks_left(*work.launch.run);
     const Outcome outcome = work.runner->resume(*work.launch.run);
     if (outcome == Outcome::kDeadlock && work.runner->waits_for_memory()) {
-      moved = moved || work.runner->blocks_left(*work.launch.run) != before;
+      if (work.runner->has_moved()) moves();
       ++i;
       continue;
     }
     const std::unique_ptr<Work> ended = std::move(aside_[i]);
     aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
     open_.erase(ended->number);
-    moved = true;
+    moves();
     end_values(*ended->launch.run, *ended->runner, outcome);
   }
   for (size_t i = 0; i < pending_.size();) {
@@ -114,7 +130,7 @@ bool Device::go_on() {
     }
     std::unique_ptr<Work> work = std::move(pending_[i]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
-    moved = true;
+    moves();
     if (work->kind != Work::Kind::kLaunch) {
       carry_out(*work);
       open_.erase(work->number);
@@ -138,19 +154,18 @@ bool Device::go_on() {
 }
 
 void Device::go_on_until(const std::function<bool()>& done) {
-  Clock::time_point last = Clock::now();
+  moved_at_ = Clock::now();
   while (!done()) {
     check();
-    if (go_on()) {
-      last = Clock::now();
-      continue;
-    }
-    if (Clock::now() - last > kPatience && !aside_.empty()) {
+    if (go_on()) continue;
+    // Something may have happened in the thread beside.
+    const bool is_over = Clock::now() - moved_at_ > kPatience;
+    if (is_over && !aside_.empty()) {
       const std::unique_ptr<Work> stuck = std::move(aside_.front());
       aside_.clear(), pending_.clear(), open_.clear();
       end_values(*stuck->launch.run, *stuck->runner, Outcome::kDeadlock);
     }
-    if (Clock::now() - last > kPatience && aside_.empty()) {
+    if (is_over && aside_.empty()) {
       pending_.clear(), open_.clear();
       fail(Code::kLaunchTimeout, "a stream waits for a value in memory that nothing writes");
     }

@@ -1,6 +1,7 @@
 #include "runtime/device/device.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,11 +121,15 @@ void Device::warn(const std::string& text) const {
     std::fprintf(stderr, "gpusim: %s\n", text.c_str());
 }
 
-void Device::fail(Code code, const std::string& message) {
+void Device::note_fault(Code code, const std::string& message) {
   fault_ = Failure(code, message);
   services_.flush();
   tell_findings();
   warn(as_error(message));
+}
+
+void Device::fail(Code code, const std::string& message) {
+  note_fault(code, message);
   throw Failure(code, message, true);
 }
 
@@ -197,10 +202,14 @@ bool Device::release_host(void* memory) {
 }
 
 void Device::register_host(void* memory, uint64_t bytes, unsigned flags) {
-  if (memory == nullptr || bytes == 0) throw Failure(Code::kInvalidValue);
+  // All of it must be there: msync() that starts nothing says so.
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  const uint64_t before = base % comp::kHostPage;
+  if (memory == nullptr || bytes == 0 || bytes > ~base ||
+      msync(static_cast<std::byte*>(memory) - before, bytes + before, MS_ASYNC) != 0)
+    throw Failure(Code::kInvalidValue);
   if (!memory_.adopt(memory, bytes, fmt::format("registered host memory {}", ++allocations_)))
     throw Failure(Code::kHostMemoryAlreadyRegistered);
-  const auto base = reinterpret_cast<uint64_t>(memory);
   host_memory_[base] = {PointerKind::Memory::kHost, flags};
   host_ranges_.add(base, base + bytes);
   watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);

@@ -7,6 +7,7 @@
 // streams overlap as their order allows. Simulated time stands still while the program computes.
 #pragma once
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -397,7 +398,8 @@ class Device {
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
-  /// In a thread of its own, as long as a kernel is put aside.
+  /// In a thread of its own, as long as a kernel is put aside or work waits.
+  void begin_beside();
   void go_on_beside(const std::stop_token& stop);
   void stop_beside();
   // When work is done, and how far the program is (runtime/device/host_time.cpp).
@@ -439,6 +441,8 @@ class Device {
   void check_cluster(const LaunchRequest& request, const isa::KernelImage& image) const;
   [[nodiscard]] size_t free_texture();
   [[noreturn]] void fail(Code code, const std::string& message);
+  /// Tells it, and all later calls fail.
+  void note_fault(Code code, const std::string& message);
   // What the checks and the export know of device memory, and what the checks have found since the last time.
   // `host_writes`: the program writes there itself, unseen. `type`: that a variable is declared with.
   void watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes = false,
@@ -541,6 +545,7 @@ class Device {
   bool finished_ = false, in_vain_ = false;
   bool goes_on_beside_ = false;
   int beside_process_ = 0;
+  std::chrono::steady_clock::time_point moved_at_;  ///< when go_on() has done something, last of all
   ProgressLine progress_;
   std::jthread beside_;  ///< last: it ends before the rest does
 };

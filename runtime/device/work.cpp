@@ -512,6 +512,7 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   if (options_.functional) open_.insert(number);
   pending_.push_back(std::move(work));
   if (options_.functional) {
+    begin_beside();
     go_on();
     return number;
   }

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "runtime/cudart/abi.h"
@@ -279,6 +282,16 @@ TEST_F(DriverWork, AStreamWritesAndWaitsForValues) {
   ASSERT_EQ(cuStreamWriteValue32_v2(other, flag, 6, 0), 0);
   ASSERT_EQ(cuStreamSynchronize(stream_), 0);
   EXPECT_EQ(*reinterpret_cast<uint32_t*>(word_), 108u);
+  // The program calls nothing meanwhile.
+  const std::atomic_ref<uint32_t> written(*reinterpret_cast<uint32_t*>(flag)),
+      answer(*reinterpret_cast<uint32_t*>(word_));
+  ASSERT_EQ(cuStreamWaitValue32_v2(stream_, flag, 8, kAnd), 0);
+  ASSERT_EQ(cuLaunchKernel(add_, 1, 1, 1, 1, 1, 1, 0, stream_, arguments, nullptr), 0);
+  written = 8;
+  const auto begin = std::chrono::steady_clock::now();
+  while (answer != 208 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+    std::this_thread::yield();
+  EXPECT_EQ(answer, 208u);
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_ + 2, 0, kEqual), error(Code::kInvalidValue));
   EXPECT_EQ(cuStreamWaitValue32_v2(stream_, word_, 0, 9), error(Code::kInvalidValue));
 }

@@ -1,6 +1,7 @@
 #include "runtime/embed/include/gpusim/gpu.h"
 
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "runtime/device/device.h"
@@ -48,6 +49,14 @@ struct Gpu::Implementation {
   explicit Implementation(const GpuOptions& options) : device(device_options(options)) {}
   runtime::Device device;
   std::vector<runtime::Module*> programs;
+
+  /// Locks the device, of which a thread may go on with work that waits.
+  template <class Action>
+  auto told(Action action) {
+    const std::lock_guard lock(device.mutex());
+    return gpusim::told(action);
+  }
+
   std::map<uint32_t, runtime::Stream*> streams;
 
   runtime::Stream& stream(uint32_t number) {
@@ -82,14 +91,14 @@ struct Gpu::Implementation {
 
 Gpu::Gpu(const GpuOptions& options) : own_(told([&] { return std::make_unique<Implementation>(options); })) {}
 
-Gpu::~Gpu() { own_->device.finish(); }
+Gpu::~Gpu() { finish(); }
 
 void* Gpu::allocate(uint64_t bytes) {
-  return told([&] { return own_->device.allocate(bytes); });
+  return own_->told([&] { return own_->device.allocate(bytes); });
 }
 
 void Gpu::release(void* memory) {
-  told([&] {
+  own_->told([&] {
     own_->device.synchronize();
     if (memory != nullptr && !own_->device.release(memory))
       throw runtime::Failure(runtime::Code::kInvalidValue, "no device memory begins there");
@@ -97,19 +106,20 @@ void Gpu::release(void* memory) {
 }
 
 void Gpu::copy_to_device(void* device, const void* host, uint64_t bytes, uint32_t stream) {
-  told([&] { own_->copy(runtime::Copy::Direction::kHostToDevice, device, host, bytes, stream, false); });
+  own_->told(
+      [&] { own_->copy(runtime::Copy::Direction::kHostToDevice, device, host, bytes, stream, false); });
 }
 
 void Gpu::copy_to_host(void* host, const void* device, uint64_t bytes, uint32_t stream) {
-  told([&] { own_->copy(runtime::Copy::Direction::kDeviceToHost, host, device, bytes, stream, true); });
+  own_->told([&] { own_->copy(runtime::Copy::Direction::kDeviceToHost, host, device, bytes, stream, true); });
 }
 
 void Gpu::copy_on_device(void* to, const void* from, uint64_t bytes, uint32_t stream) {
-  told([&] { own_->copy(runtime::Copy::Direction::kDeviceToDevice, to, from, bytes, stream, false); });
+  own_->told([&] { own_->copy(runtime::Copy::Direction::kDeviceToDevice, to, from, bytes, stream, false); });
 }
 
 void Gpu::fill(void* device, uint8_t value, uint64_t bytes, uint32_t stream) {
-  told([&] {
+  own_->told([&] {
     const runtime::PointerKind kind = own_->device.pointer_kind(device);
     if (bytes != 0 && reinterpret_cast<uint64_t>(device) + bytes > kind.base + kind.bytes)
       throw runtime::Failure(runtime::Code::kInvalidValue, "the memory to fill is no device memory");
@@ -122,7 +132,7 @@ void Gpu::fill(void* device, uint8_t value, uint64_t bytes, uint32_t stream) {
 }
 
 uint32_t Gpu::load(std::span<const Text> texts) {
-  return told([&] {
+  return own_->told([&] {
     std::vector<runtime::Module::Text> all;
     for (const Text& t : texts) all.push_back({t.name, t.ptx});
     runtime::Module& module = own_->device.add_module(
@@ -134,7 +144,7 @@ uint32_t Gpu::load(std::span<const Text> texts) {
 }
 
 Gpu::Variable Gpu::variable(uint32_t program, const std::string& name) {
-  return told([&] {
+  return own_->told([&] {
     const auto found = own_->program(program).global(name);
     if (!found)
       throw runtime::Failure(runtime::Code::kInvalidSymbol, "the program has no variable '" + name + "'");
@@ -144,7 +154,7 @@ Gpu::Variable Gpu::variable(uint32_t program, const std::string& name) {
 
 void Gpu::launch(uint32_t program, const std::string& kernel, Extent grid, Extent block,
                  std::span<const void* const> arguments, uint32_t dynamic_shared, uint32_t stream) {
-  told([&] {
+  own_->told([&] {
     runtime::LaunchRequest r;
     r.kernel = &own_->device.kernel(own_->program(program), kernel);
     const size_t wanted = r.kernel->image().params.size();
@@ -164,24 +174,32 @@ void Gpu::launch(uint32_t program, const std::string& kernel, Extent grid, Exten
 }
 
 void Gpu::synchronize() {
-  told([&] { own_->device.synchronize(); });
+  own_->told([&] { own_->device.synchronize(); });
 }
 
 void Gpu::synchronize(uint32_t stream) {
-  told([&] { own_->device.synchronize(own_->stream(stream)); });
+  own_->told([&] { own_->device.synchronize(own_->stream(stream)); });
 }
 
-double Gpu::seconds() const { return own_->device.now_s(); }
+double Gpu::seconds() const {
+  return own_->told([&] { return own_->device.now_s(); });
+}
 
 std::vector<KernelTime> Gpu::kernels() const {
-  std::vector<KernelTime> all;
-  for (const comp::KernelResult& k : own_->device.timed_kernels())
-    all.push_back({k.name, k.launch, k.cycles, k.time_s, k.total.warp_instructions});
-  return all;
+  return own_->told([&] {
+    std::vector<KernelTime> all;
+    for (const comp::KernelResult& k : own_->device.timed_kernels())
+      all.push_back({k.name, k.launch, k.cycles, k.time_s, k.total.warp_instructions});
+    return all;
+  });
 }
 
-uint64_t Gpu::findings() const { return own_->device.findings(); }
+uint64_t Gpu::findings() const {
+  return own_->told([&] { return uint64_t{own_->device.findings()}; });
+}
 
-void Gpu::finish() { own_->device.finish(); }
+void Gpu::finish() {
+  own_->told([&] { own_->device.finish(); });
+}
 
 }  // namespace gpusim

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <thread>
 
 namespace gpusim {
 namespace {
@@ -240,6 +243,51 @@ TEST(EmbeddedGpu, LoadsAndStoresNameElementsOfArrays) {
   gpu.synchronize();
   const uint32_t expected[] = {5, 7, 9, 20, 2, 3, 4};
   for (int i = 0; i < 7; ++i) EXPECT_EQ(to[i], expected[i]) << i;
+}
+
+/// The device goes on with kernels that wait while the program does not call it, and does not when it does.
+TEST(EmbeddedGpu, KernelsThatWaitGoOnBesideTheProgram) {
+  constexpr const char* kWait = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry answer(.param .u64 words)
+{
+  .reg .b64 %d;
+  .reg .b32 %r;
+  .reg .pred %p;
+  ld.param.u64 %d, [words];
+wait:
+  ld.volatile.global.u32 %r, [%d];
+  setp.eq.u32 %p, %r, 0;
+  @%p bra wait;
+  st.volatile.global.u32 [%d+4], %r;
+  ret;
+}
+)";
+  Gpu gpu(options(true));
+  const uint32_t program = gpu.load("wait.ptx", kWait);
+  auto* const words = static_cast<uint32_t*>(gpu.allocate(8));
+  const std::atomic_ref<uint32_t> question(words[0]), answer(words[1]);
+  for (uint32_t asked = 1; asked <= 3; ++asked) {
+    question = 0;
+    gpu.run(program, "answer", {1}, {1}, words);
+    question = asked;
+    const auto begin = std::chrono::steady_clock::now();
+    while (answer != asked && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20))
+      std::this_thread::yield();
+    EXPECT_EQ(answer, asked);
+    gpu.synchronize();
+    // A wait, in which the kernel gets its question.
+    question = 0;
+    gpu.run(program, "answer", {1}, {1}, words);
+    std::thread host([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      question = asked;
+    });
+    gpu.synchronize();
+    host.join();
+  }
 }
 
 /// Adds up a hundred products of pairs, the first with the last, so that all are alive at a time.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isa/ptx/parser/parser_impl.h"
+#include "isa/ptx/verifier/verifier.h"
 
 namespace gpusim::isa {
 namespace {
@@ -64,13 +65,14 @@ void ModuleParser::parse_index(Opcode op, Operand& o) {
   if (!accesses && op != Opcode::kMov && op != Opcode::kCvta)
     fail(token_.loc, fmt::format("'{}' takes no element of an array", opcode_info(op).name),
          "move its address into a register with mov first");
+  if (o.is_sum) fail(token_.loc, "an element of an array has its constant behind the index");
   const Variable* v = find_variable(o.symbol);
-  if (v != nullptr && !v->is_array())
-    fail(token_.loc, fmt::format("'{}' is no array and has no elements", o.symbol));
+  if (v == nullptr) fail_undeclared_array(o);
+  if (!v->is_array()) fail(token_.loc, fmt::format("'{}' is no array and has no elements", o.symbol));
   take();
   const SourceLoc loc = token_.loc;
   const bool constant = token_.kind != Token::Kind::kIdentifier || token_.text == "WARP_SZ";
-  const auto size = static_cast<uint32_t>(v == nullptr ? 1 : type_bytes(v->type));
+  const auto size = static_cast<uint32_t>(type_bytes(v->type));
   uint64_t index = 0;
   if (!constant) {
     o.reg2 = parse_register("a constant or a register as index");
@@ -100,6 +102,32 @@ const Variable* ModuleParser::find_variable(std::string_view name) const {
     }
   }
   return module_.find_variable(name);
+}
+
+void ModuleParser::fail_undeclared_array(const Operand& o) const {
+  NearestName nearest(o.symbol);
+  const Function& f = *function_;
+  for (const auto* list : {&f.variables, &f.params, &module_.variables}) {
+    for (const Variable& v : *list) {
+      if (v.is_array()) nearest.consider(v.name);
+    }
+  }
+  fail(o.loc, fmt::format("no array '{}' is declared before this", o.symbol.substr(0, 80)), nearest.hint());
+}
+
+/// What the verifier checks of an address with a name, which this one has no more.
+void ModuleParser::check_space_of_element(const Instruction& i, const Operand& o) {
+  const Space space = i.mods.space, where = find_variable(o.symbol)->space;
+  if (space == Space::kGeneric && (where == Space::kConst || where == Space::kParam))
+    report({o.loc,
+            fmt::format("'{}' is in .{}, which '{}' does not name", o.symbol.substr(0, 80), space_name(where),
+                        opcode_text(i)),
+            {}});
+  else if (space != Space::kGeneric && space != Space::kNone && where != space)
+    report({o.loc,
+            fmt::format("'{}' is in .{}, but '{}' accesses .{}", o.symbol.substr(0, 80), space_name(where),
+                        opcode_text(i), space_name(space)),
+            {}});
 }
 
 void ModuleParser::add_implied_statements(Instruction& i) {
@@ -135,6 +163,7 @@ void ModuleParser::add_index(const Instruction& i, Operand& o) {
     c.loc = o.loc;
     return c;
   };
+  if (o.kind == Kind::kAddress) check_space_of_element(i, o);
   const Register r = function_->registers[o.reg2];
   const bool narrow = i.opcode == Opcode::kMov ? type_bytes(i.mods.type) == 4 : module_.address_size == 32;
   const Type address = narrow ? Type::kU32 : Type::kU64;

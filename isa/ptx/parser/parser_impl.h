@@ -170,6 +170,8 @@ class ModuleParser {
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
   void add_implied_statements(Instruction& i);
   void add_index(const Instruction& i, Operand& o);
+  [[noreturn]] void fail_undeclared_array(const Operand& o) const;
+  void check_space_of_element(const Instruction& i, const Operand& o);
   void add_sum(const Instruction& i, Operand& o);
   void widen_address(const Instruction& i, Operand& o);
   void convert_stored(const Instruction& i, Operand& o);
