@@ -10,7 +10,7 @@ from runner import Gpusim, require, require_equal
 # Kernels that need more than zeros: a chain of addresses in memory (chase, memory_latency), offsets that
 # are multiples of four (probe), arrays of 75 or 19 numbers in each of N^3 cells (bt, lbm), a block of one shape (quasirandom,
 # watt_dct), eight blocks at least (columns); of the corpus, a block of one size only.
-NEED_DATA = {"micro/chase", "micro/memory_latency", "micro/probe", "npb/bt", "memory_spaces", "waiting_lanes",
+NEED_DATA = {"micro/chase", "micro/memory_latency", "micro/probe", "npb/bt", "memory_spaces",
              "hardware/quasirandom", "hardware/watt_dct", "advice/columns", "parboil/kernels"}
 LINKED = {"features/linked_main": "features/linked_library"}  # a program of two files
 NO_KERNEL = {"features/linked_library"}

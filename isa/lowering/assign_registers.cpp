@@ -115,6 +115,8 @@ class Assignment {
     join();
   }
 
+  /// More bases stay around a loop than a small kernel has pairs, so that it is none: they have no places.
+  [[nodiscard]] bool too_many_bases() const { return too_many_; }
   /// Most registers that are wanted at once.
   [[nodiscard]] uint32_t wanted() const {
     std::vector<int64_t> change(half_steps() + 2, 0);
@@ -342,6 +344,9 @@ class Assignment {
       for (const Op& op : program_.blocks[b].ops)
         if (loads_base(op)) bases[{first, op.src[2].launch_constant}] = {first_step(first), end_step(last)};
     }
+    std::map<uint32_t, uint32_t> of_loop;
+    for (const auto& [base, span] : bases) too_many_ = too_many_ || 2 * ++of_loop[base.first] > kSmallKernel;
+    if (too_many_) return;
     for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}});
   }
   /// The blocks of the outermost loop around `block`.
@@ -442,6 +447,7 @@ class Assignment {
 
   const Program& program_;
   bool hoists_;
+  bool too_many_ = false;
   const Liveness live_;
   const std::vector<double> weights_;
   std::vector<std::vector<Span>> wanted_, resting_;  // of each variable
@@ -460,7 +466,8 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
   const Assignment plain(program, flow, false);
   std::optional<Assignment> hoisted;
   if (plain.wanted() + kUnnamed <= kSmallKernel) hoisted.emplace(program, flow, true);
-  const bool hoists = hoisted && hoisted->named(false) + kUnnamed <= kSmallKernel;
+  const bool hoists =
+      hoisted && !hoisted->too_many_bases() && hoisted->named(false) + kUnnamed <= kSmallKernel;
   const Assignment& assignment = hoists ? *hoisted : plain;
   const bool calls =
       program.is_function || std::ranges::any_of(program.blocks, [](const Block& block) {
