@@ -3,6 +3,9 @@
 // both keep their order.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -175,6 +178,36 @@ TEST(AssignRegisters, BasesOfAddressesInLoopsStayInRegisters) {
   };
   EXPECT_EQ(with(fmt::format(kCount, "%r0", "%b")), 14u);
   EXPECT_EQ(with(fmt::format(kCount, "%r0", "%b") + fmt::format(kPlace, "%c")), 18u);
+}
+
+TEST(AssignRegisters, ManyBasesInALoopTakeNoTime) {
+  // They do not stay in registers there, and are not tried one after the other.
+  const auto seconds = [](int count) {
+    std::string params = ".param .u32 m", body = "ld.param.u32 %m, [m]; mov.u32 %t, %tid.x;\n",
+                loop = "LOOP:\n";
+    for (int i = 0; i < count; ++i) {
+      params += fmt::format(", .param .u64 a{}", i);
+      body += fmt::format("ld.param.u64 %a{0}, [a{0}];\n", i);
+      loop += fmt::format(
+          "mul.wide.s32 %x{0}, %t, {1}; add.s64 %y{0}, %a{0}, %x{0}; ld.global.u32 %r{0}, [%y{0}]; xor.b32 "
+          "%t, %t, %r{0};\n",
+          i, 4 + 4 * (i % 3));
+    }
+    LoweringOptions options = level(LoweringLevel::kSchedule, 0, 90);
+    options.max_registers = 255;
+    options.threads_per_sm = threads_per_sm(90);
+    const std::string text = fmt::format(
+        ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k({0}) {{\n"
+        ".reg .b64 %a<{1}>, %x<{1}>, %y<{1}>; .reg .b32 %r<{1}>, %t, %m; .reg .pred %p;\n{2}{3}"
+        "setp.lt.s32 %p, %t, %m; @%p bra LOOP; st.global.u32 [%a0], %t; ret;\n}}\n",
+        params, count, body, loop);
+    const std::clock_t begin = std::clock();
+    (void)lower_ok(text, options);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(1000);  // warms up
+  const double few = std::min(seconds(1000), seconds(1000));
+  EXPECT_LT(seconds(4000), 10 * few) << "16 would be quadratic";
 }
 
 TEST(AssignRegisters, WordsAtAnAddressOfTheWarpStandAnywhere) {
