@@ -104,7 +104,7 @@ void add_whole(const HardwareRun& hardware, const SimulatedRun& simulated, Row r
     row.simulated += k.cycles + (gaps ? simulated.gap_cycles : 0);
   // The overhead of a run is that of all its launches together: what lies between them counts, unless the
   // file does a part of the work, which may be all launches with less work each.
-  if (hardware.whole->overhead_seconds > 0 && hardware.whole->part == 1)
+  if (hardware.whole->overhead_seconds > 0 && hardware.whole->part == 1 && !simulated.kernels.empty())
     row.simulated += simulated.gap_cycles * static_cast<double>(simulated.kernels.size() - 1);
   if (hardware.whole->kind == WholeRun::Kind::kFlopRate && simulated.flops <= 0)
     row.why_not = "the launch file has no [flops] total";

@@ -191,6 +191,9 @@ TEST(Correlation, AWholeRunsFigureBecomesCyclesOfItsClock) {
   file.runs[0].whole->part = 0.5;
   EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9000, 1e-6)
       << "launches of half the work: not known";
+  file.runs[0].whole->part = 1;
+  s.kernels.clear();
+  EXPECT_EQ(correlate(file, {s}).rows.at(0).simulated, 0);
 }
 
 TEST(Correlation, RolesHaveTotalsOfTheirOwn) {

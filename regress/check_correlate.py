@@ -60,6 +60,22 @@ def check_rows(gpusim: Gpusim) -> None:
     require_equal("cycles of 5000 additions", (round(rate["hardware_cycles"]), rate["simulated_cycles"]), (6480, cycles[5000]))
 
 
+def check_pauses(gpusim: Gpusim) -> None:
+    """The board's power is an average over the launches and the pauses between them, in which it draws what goes with time alone."""
+    core_hz = 1.296e9
+    timed = vecadd_run(gpusim, 20000, kernels=None, seconds=1e-3, power_w=100)
+    busy_s = correlate(gpusim, [timed | {"overhead_seconds": 1e-6}], 0)["kernels"][0]["simulated_cycles"] / core_hz
+    pauses: dict[str, dict[str, float]] = {
+        "none": {"overhead_seconds": 1e-6, "pause_seconds": 0}, "equal": {"overhead_seconds": 1e-6, "pause_seconds": busy_s}, "endless": {"pause_seconds": 10},
+        "overhead": {"overhead_seconds": busy_s}}
+    rows = correlate(gpusim, [timed | {"name": name} | pause for name, pause in pauses.items()], 0)["kernels"]
+    power = {row["run"]: row["simulated_power_w"] for row in rows}
+    require(power["none"] > 1.02 * power["endless"] > 0, f"{power}")
+    mean = (power["none"] + power["endless"]) / 2
+    require(abs(power["equal"] / mean - 1) < 1e-3, f"half of the time a pause: {power}, expected {mean}")
+    require(abs(power["overhead"] / power["equal"] - 1) < 1e-9, f"what is not said of the pause is the overhead: {power}")
+
+
 def check_not_compared(gpusim: Gpusim) -> None:
     good = vecadd_run(gpusim, 300)
     refused = correlate(gpusim, [
@@ -293,5 +309,5 @@ def check_measured(gpusim: Gpusim) -> None:
             require(abs(error - float(row["error_percent"])) < 0.1, f"the error of {row} is {error:.1f} %")
 
 
-CHECKS = {"rows": check_rows, "measured": check_measured, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure,
+CHECKS = {"rows": check_rows, "pauses": check_pauses, "measured": check_measured, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure,
           "energies": check_energies}
