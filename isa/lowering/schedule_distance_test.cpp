@@ -50,6 +50,30 @@ TEST(ScheduleDistance, LoadsOfSharedMemoryAreTakenAsFarAheadAsTheyTake) {
   EXPECT_GE(on_their_way(in_order(global, 75), OpClass::kLoadGlobal, OpClass::kFp64), 20u);
 }
 
+TEST(ScheduleDistance, AccessesStandFourCyclesApart) {
+  // The address of %b is there four cycles after that of %a, when the next load may start: it is the one that
+  // the first multiply-add waits for. ptxas 13 has four cycles between accesses (for 7.5, 8.0 and 9.0).
+  const std::string text = thread_kernel(
+      ".reg .b32 %r<4>; .reg .f32 %a<3>, %b<3>, %f<5>; .shared .align 16 .b8 s[4096];",
+      "mov.u32 %r0, s; mad.lo.u32 %r1, %tid0, 12, %r0; and.b32 %r2, %tid0, 24; mad.lo.u32 %r2, %r2, 12, "
+      "%r0;\n"
+      "ld.shared.f32 %a0, [%r1]; ld.shared.f32 %b0, [%r2]; ld.shared.f32 %a1, [%r1+516];\n"
+      "ld.shared.f32 %b1, [%r2+516];\n"
+      "mov.f32 %f0, 0f00000000; fma.rn.f32 %f0, %a0, %b0, %f0; fma.rn.f32 %f1, %a1, %b0, %f0;\n"
+      "fma.rn.f32 %f2, %a0, %b1, %f1; fma.rn.f32 %f3, %a1, %b1, %f2; st.global.f32 [%out], %f3; ret;",
+      "sm_90");
+  const auto loads = [&](int capability) {
+    std::string order;
+    const KernelImage image = in_order(text, capability);
+    for (const MicroOp& op : image.ops) {
+      if (op.op_class == OpClass::kLoadShared) order += image.ptx[op.ptx_index].text.substr(14, 4);
+    }
+    return order;
+  };
+  EXPECT_EQ(loads(80), "%a0,%b0,%a1,%b1,");
+  EXPECT_EQ(loads(90), "%a0,%b0,%a1,%b1,");
+}
+
 TEST(ScheduleDistance, ShufflesAreTakenAsFarAheadAsTheyTake) {
   // ptxas 13 takes 19, 18 and 20 registers, where 36 are what all of them need at once.
   const std::string shuffles =
