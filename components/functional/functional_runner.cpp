@@ -27,12 +27,13 @@ std::byte* aligned(size_t bytes) {
 
 void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
-FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
+FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run, uint64_t operations) {
   operations_ = clock_skipped_ = clock_read_ = clock_polls_ = last_access_ = 0;
   bind_constant_memory(run, memory_);
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
-  unbegun_turns_ = 0;
+  unbegun_turns_ = in_vain_ = 0;
+  rounds_ = 0;
   waiting_.clear();
   run.clusters.clear();
   if (tracer_ != nullptr && run.cluster_blocks() > 1) {
@@ -40,15 +41,15 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
                          core::demangled(run.image->name));
     return Outcome::kError;
   }
-  return resume(run);
+  return resume(run, operations);
 }
 
-FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
+FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t operations) {
   const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
   error_.clear();
   deadlock_ = has_moved_ = false;
+  pause_at_ = operations_ + operations;
   const uint64_t size = run.cluster_blocks();
-  size_t in_vain = 0;  // turns of waiting blocks since something happened
   bool fresh = false;  // there is storage that no block needs which waits
   while (next_ < run.num_blocks || !waiting_.empty()) {
     // Those that wait have their turn when no other can begin.
@@ -70,11 +71,20 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
       waiting_.clear();
       return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
     }
-    in_vain = moved || turn == Turn::kDone ? 0 : in_vain + 1;
-    has_moved_ = has_moved_ || in_vain == 0;
-    if (turn == Turn::kWaits) {
-      if (in_vain > waiting_.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
-      const bool all_wait = in_vain > waiting_.size();
+    in_vain_ = moved || turn == Turn::kDone ? 0 : in_vain_ + 1;
+    has_moved_ = has_moved_ || in_vain_ == 0;
+    if (turn != Turn::kPaused) rounds_ = 0;
+    if (turn == Turn::kPaused) {
+      // It goes on before others begin, so that no more blocks are under way than without pauses.
+      if (begins)
+        exchange(waiting_.emplace_front());
+      else
+        exchange(waiting_.front());
+      ++unbegun_turns_;
+      fresh = false;
+    } else if (turn == Turn::kWaits) {
+      if (in_vain_ > waiting_.size() && between_blocks_ && between_blocks_(true)) in_vain_ = 0;
+      const bool all_wait = in_vain_ > waiting_.size();
       if (all_wait && waits_for_cluster())
         report_deadlock(run, block_);
       else if (all_wait)
@@ -86,7 +96,10 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
         std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
       }
       fresh = false;
-      if (all_wait) return Outcome::kDeadlock;
+      if (all_wait) {
+        in_vain_ = 0;
+        return Outcome::kDeadlock;
+      }
     } else {
       fresh = true;
       if (tracer_ != nullptr) tracer_->end_block(block_);
@@ -94,6 +107,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
     }
     if (between_blocks_) static_cast<void>(between_blocks_(false));
     if (interrupted_()) return Outcome::kInterrupted;
+    if (operations_ >= pause_at_ && (next_ < run.num_blocks || !waiting_.empty())) return Outcome::kPaused;
   }
   return Outcome::kDone;
 }
@@ -185,8 +199,8 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
   constexpr int kIdleRounds = 2;
   // A loop with a barrier in it may wait for other blocks too, so that none has more turns than this in a
   // row. What traces a kernel takes block after block.
-  constexpr int kMostRounds = 4096;
-  int idle = 0, rounds = 0;
+  constexpr uint32_t kMostRounds = 4096;
+  int idle = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
     bool moves = false;
@@ -197,7 +211,9 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
     }
     moved = moved || moves;
     idle = moves ? 0 : idle + 1;
-    if (idle == kIdleRounds || (++rounds >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
+    if (idle == kIdleRounds || (++rounds_ >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
+    if (moves && operations_ >= pause_at_ && !std::all_of(warps_.begin(), warps_.end(), done))
+      return Turn::kPaused;
   }
   if (control_.cluster != nullptr && control_.cluster->end_block(control_.cluster_rank))
     run.clusters.end(*control_.cluster);

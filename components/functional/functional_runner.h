@@ -33,13 +33,15 @@ class FunctionalRunner {
         interrupted_(std::move(interrupted)),
         checker_(checker) {}
 
-  enum class Outcome { kDone, kError, kDeadlock, kInterrupted };
+  enum class Outcome { kDone, kError, kDeadlock, kInterrupted, kPaused };
   /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
-  Outcome run(KernelLaunch& run);
+  /// After about `operations`, if there are more, it comes back with kPaused, and resume() goes on.
+  Outcome run(KernelLaunch& run, uint64_t operations = kNoPause);
   /// After kDeadlock: all that is left goes round loops that only memory can end which others write, and
   /// resume() goes on from there.
   [[nodiscard]] bool waits_for_memory() const { return !waiting_.empty(); }
-  Outcome resume(KernelLaunch& run);
+  Outcome resume(KernelLaunch& run, uint64_t operations = kNoPause);
+  static constexpr uint64_t kNoPause = ~uint64_t{0} >> 1;
   /// Since run() or resume() began, some warp has done more than go round such a loop.
   [[nodiscard]] bool has_moved() const { return has_moved_; }
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -84,7 +86,7 @@ class FunctionalRunner {
     Storage registers, shared, local;
     std::vector<uint32_t> predicates;
   };
-  enum class Turn { kDone, kWaits, kError };
+  enum class Turn { kDone, kWaits, kPaused, kError };
   void prepare(KernelLaunch& run);
   void begin_block(KernelLaunch& run, uint64_t block, Cluster* cluster = nullptr);
   /// Begins all blocks of the next cluster and puts them aside before the others.
@@ -144,9 +146,12 @@ class FunctionalRunner {
   std::string error_;
   isa::FaultKind fault_ = isa::FaultKind::kNone;
   bool deadlock_ = false, has_moved_ = false;
+  uint64_t pause_at_ = kNoPause;  ///< in operations_
   // Of the launch that runs or waits.
   uint64_t next_ = 0;          ///< block that begins next, in the order of KernelLaunch::block_in_order
-  size_t unbegun_turns_ = 0;   ///< of waiting blocks, from the front: they have not had a turn yet
+  size_t unbegun_turns_ = 0;   ///< of waiting blocks, from the front: they have not had a whole turn yet
+  size_t in_vain_ = 0;         ///< turns of waiting blocks since something happened
+  uint32_t rounds_ = 0;        ///< of the present block's turn, with those before a pause
   std::deque<Block> waiting_;  ///< blocks that were put aside
   // The present block.
   uint64_t block_ = 0;

@@ -20,6 +20,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*)(void*), void*);
 cudaError_t cudaHostAlloc(void**, size_t, unsigned);
 cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
+cudaError_t cudaMallocHost(void**, size_t);
+cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
+cudaError_t cudaStreamQuery(cudaStream_t);
 cudaError_t cudaLibraryLoadData(void**, const void*, const int*, void**, unsigned, const int*, void**,
                                 unsigned);
 cudaError_t cudaLibraryGetKernel(void**, void*, const char*);
@@ -257,6 +260,157 @@ TEST_F(WaitingKernel, AFunctionBehindItThatThrowsIsAFault) {
   ask_all();
   EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kUnknown));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("error: the ring is full"));
+}
+
+/// Waits for word 0 by more than a load: with a barrier of two warps in its loop (word 2 is 0), with a
+/// counter (1), or with a clock (2). Then word 1 is what it has read, plus 1.
+const char* const kBusy = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry busy(.param .u64 words)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd, %t, %u; .reg .pred %p, %q;
+  .shared .u32 seen;
+  ld.param.u64 %rd, [words];
+  mov.u32 %r2, %tid.x;
+  setp.ne.u32 %q, %r2, 0;
+  ld.volatile.global.u32 %r3, [%rd+8];
+  setp.eq.u32 %p, %r3, 1;
+  @%p bra count;
+  setp.eq.u32 %p, %r3, 2;
+  @%p bra look;
+meet:
+  @%q bra met;
+  ld.volatile.global.u32 %r0, [%rd];
+  st.shared.u32 [seen], %r0;
+met:
+  bar.sync 0;
+  ld.shared.u32 %r0, [seen];
+  bar.sync 0;
+  setp.eq.u32 %p, %r0, 0;
+  @%p bra meet;
+  bra.uni done;
+count:
+  mov.u64 %t, 0;
+again:
+  add.u64 %t, %t, 1;
+  ld.volatile.global.u32 %r0, [%rd];
+  setp.eq.u32 %p, %r0, 0;
+  @%p bra again;
+  bra.uni done;
+look:
+  mov.u64 %t, %clock64;
+late:
+  mov.u64 %u, %clock64;
+  sub.u64 %u, %u, %t;
+  ld.volatile.global.u32 %r0, [%rd];
+  setp.ne.u32 %p, %r0, 0;
+  @%p bra done;
+  setp.lt.u64 %p, %u, 1000000000000;
+  @%p bra late;
+done:
+  add.u32 %r1, %r0, 1;
+  @!%q st.volatile.global.u32 [%rd+4], %r1;
+  ret;
+}
+)";
+
+class BusyKernel : public WaitingKernel {
+ protected:
+  void SetUp() override {
+    Cudart::SetUp();
+    void *library = nullptr, *memory = nullptr;
+    ASSERT_EQ(cudaLibraryLoadData(&library, kBusy, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+    ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library, "busy"), 0);
+    ASSERT_EQ(cudaHostAlloc(&memory, 12, 0), 0);
+    words_ = static_cast<unsigned*>(memory);
+    words_[0] = words_[1] = words_[2] = 0;
+  }
+  cudaError_t launch_busy(unsigned how, cudaStream_t stream = nullptr) {
+    words_[2] = how;
+    void* arguments[] = {&words_};
+    return cudaLaunchKernel(kernel_, {2, 1, 1}, {64, 1, 1}, arguments, 0, stream);
+  }
+};
+
+TEST_F(BusyKernel, GoesOnBesideTheProgram) {
+  for (const unsigned how : {0, 1, 2}) {
+    words_[0] = words_[1] = 0;
+    ASSERT_EQ(launch_busy(how), 0);
+    EXPECT_EQ(cudaStreamQuery(nullptr), error(Code::kNotReady)) << how;
+    ask(how + 5);
+    EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  }
+}
+
+/// It is given up by nobody who waits for it, for it does something: another thread has its turn.
+TEST_F(BusyKernel, LetsOtherThreadsCallTheDevice) {
+  ASSERT_EQ(launch_busy(1), 0);
+  std::thread host([this] {
+    void* memory = nullptr;
+    EXPECT_EQ(cudaMallocHost(&memory, 4), 0);
+    ask(7);
+  });
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  host.join();
+}
+
+class HostFunction : public WaitingKernel {
+ protected:
+  void TearDown() override { gate_ = true; }
+  cudaError_t call(void (*function)(void*)) { return cudaLaunchHostFunc(nullptr, function, this); }
+  static void wait(void* test) {
+    while (!static_cast<HostFunction*>(test)->gate_) std::this_thread::yield();
+  }
+  static void wait_for_itself(void* test) {
+    wait(test);
+    static_cast<HostFunction*>(test)->answer_ = cudaDeviceSynchronize();
+  }
+  std::atomic<bool> gate_{false};
+  std::atomic<int> answer_{-1};
+};
+
+TEST_F(HostFunction, MayWaitForWhatTheProgramDoesNext) {
+  ASSERT_EQ(call(wait), 0);
+  words_[0] = 1;
+  ASSERT_EQ(cudaMemsetAsync(words_, 0, 4, nullptr), 0);
+  EXPECT_EQ(cudaStreamQuery(nullptr), error(Code::kNotReady));
+  EXPECT_EQ(words_[0], 1u) << "what comes after it waits for it";
+  gate_ = true;
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  EXPECT_EQ(words_[0], 0u);
+}
+
+/// As long as it takes: longer than anybody waits for a kernel that nobody answers.
+TEST_F(HostFunction, BehindAKernelMayWaitForAThreadThatCallsTheDevice) {
+  ASSERT_EQ(launch(), 0);
+  ASSERT_EQ(call(wait), 0);
+  ask_all();
+  std::thread host([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+    void* memory = nullptr;
+    EXPECT_EQ(cudaMallocHost(&memory, 4), 0);
+    gate_ = true;
+  });
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  host.join();
+}
+
+TEST_F(HostFunction, MayNotWaitForItself) {
+  ASSERT_EQ(call(wait_for_itself), 0);
+  gate_ = true;
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+  EXPECT_EQ(answer_, error(Code::kNotPermitted));
+}
+
+/// As a GPU ends it.
+TEST_F(WaitingKernel, EndsWithTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end = [this] {
+    EXPECT_EQ(launch(), 0);
+    std::exit(7);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(7), "kernel 'answer' was under way when the program ended");
 }
 
 }  // namespace

@@ -168,8 +168,7 @@ cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
       return;
     if (free_imported(device, pointer)) return;
     require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
-    submit_function(
-        device,
+    device.action(
         [&device, pointer] {
           if (!free_host_piece(device, pointer) && device.release(pointer)) forget_piece_of_pool(pointer);
         },

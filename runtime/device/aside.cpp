@@ -1,16 +1,16 @@
 // Kernels of a run for values that wait for the host, or for work that is submitted later.
-#include <pthread.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "runtime/device/children.h"
 #include "runtime/device/work.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::runtime {
 
@@ -22,12 +22,25 @@ using Outcome = comp::FunctionalRunner::Outcome;
 /// ever.
 constexpr std::chrono::seconds kPatience{3};
 constexpr std::chrono::milliseconds kPause{1};
+/// When the program ends it may still have threads that do something for a kernel.
+constexpr std::chrono::milliseconds kPatienceAtEnd{50};
+/// So long the call that submits a function of the program waits for it: most are short.
+constexpr std::chrono::milliseconds kShortFunction{5};
+/// Operations of warps after which a kernel's launch is over, and of a turn of such a kernel: what waits for
+/// the host by more than a load seems to work. The latter is some milliseconds, in which nobody else may call
+/// the device.
+constexpr uint64_t kAtOnce = uint64_t{1} << 24, kTurn = uint64_t{1} << 18;
 constexpr std::chrono::microseconds kPauseBeside{100};
 }  // namespace
 
-bool Device::may_put_aside() const {
+bool Device::may_put_aside(const comp::FunctionalRunner& runner, Outcome outcome) const {
   // An export takes launch after launch.
-  return options_.functional && export_ == nullptr && runner_->waits_for_memory();
+  if (!options_.functional || export_ != nullptr) return false;
+  return outcome == Outcome::kPaused || (outcome == Outcome::kDeadlock && runner.waits_for_memory());
+}
+
+uint64_t Device::operations_at_once() const {
+  return options_.functional && export_ == nullptr ? kAtOnce : comp::FunctionalRunner::kNoPause;
 }
 
 void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
@@ -39,19 +52,12 @@ void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
 void Device::begin_beside() {
   if (goes_on_beside_) return;
   beside_process_ = getpid();
-  // The program's signals are not for this thread, but for what it does itself: a program may give access to
-  // its memory when it is touched.
-  sigset_t others, before;
-  sigfillset(&others);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&others, own);
-  pthread_sigmask(SIG_SETMASK, &others, &before);
   try {
-    beside_ = std::jthread([this](const std::stop_token& stop) { go_on_beside(stop); });
+    beside_ = thread_without_signals([this](const std::stop_token& stop) { go_on_beside(stop); });
     goes_on_beside_ = true;
   } catch (const std::system_error&) {
     // Without a thread it goes on when the program asks.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// The program may wait for such work by looking at memory alone. The mutex is tried only: who holds it
@@ -86,6 +92,18 @@ void Device::stop_beside() {
   goes_on_beside_ = false;
 }
 
+bool Device::call_back(Work& work) {
+  const bool is_new = work.called == nullptr;
+  if (is_new) work.called = host_functions_.call(std::move(work.function));
+  try {
+    return host_functions_.wait_for(*work.called, is_new ? kShortFunction : std::chrono::milliseconds(0));
+  } catch (const std::exception& error) {
+    fail(Code::kUnknown, error.what());
+  } catch (...) {
+    fail(Code::kUnknown, "a function of the program that a stream calls has thrown something");
+  }
+}
+
 bool Device::has_to_wait(const Work& work) const {
   // The checks follow one launch at a time.
   if (checker_ != nullptr && !aside_.empty()) return true;
@@ -111,8 +129,8 @@ bool Device::go_on() {
   };
   for (size_t i = 0; i < aside_.size();) {
     Work& work = *aside_[i];
-    const Outcome outcome = work.runner->resume(*work.launch.run);
-    if (outcome == Outcome::kDeadlock && work.runner->waits_for_memory()) {
+    const Outcome outcome = work.runner->resume(*work.launch.run, kTurn);
+    if (may_put_aside(*work.runner, outcome)) {
       if (work.runner->has_moved()) moves();
       ++i;
       continue;
@@ -128,6 +146,13 @@ bool Device::go_on() {
       ++i;
       continue;
     }
+    if (Work& next = *pending_[i]; next.kind == Work::Kind::kHostFunction) {
+      if (next.called == nullptr) moves();
+      if (!call_back(next)) {
+        ++i;
+        continue;
+      }
+    }
     std::unique_ptr<Work> work = std::move(pending_[i]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
     moves();
@@ -142,8 +167,8 @@ bool Device::go_on() {
       continue;
     }
     work->runner = make_runner();
-    const Outcome outcome = work->runner->run(*work->launch.run);
-    if (outcome == Outcome::kDeadlock && work->runner->waits_for_memory()) {
+    const Outcome outcome = work->runner->run(*work->launch.run, kTurn);
+    if (may_put_aside(*work->runner, outcome)) {
       aside_.push_back(std::move(work));
       continue;
     }
@@ -153,13 +178,34 @@ bool Device::go_on() {
   return moved;
 }
 
+void Device::sleep(std::chrono::microseconds time) {
+  mutex_.unlock();
+  std::this_thread::sleep_for(time);
+  mutex_.lock();
+}
+
 void Device::go_on_until(const std::function<bool()>& done) {
+  // What it waits for may be the end of this very function.
+  if (host_functions_.is_this_thread() && !done()) throw Failure(Code::kNotPermitted);
+  struct Shown {
+    ProgressLine& line;
+    explicit Shown(ProgressLine& l) : line(l) { line.begin(); }
+    ~Shown() { line.clear(); }
+  } const shown(progress_);
   moved_at_ = Clock::now();
+  Clock::time_point slept_at = moved_at_;
   while (!done()) {
     check();
-    if (go_on()) continue;
+    if (go_on()) {
+      // Others have their turn, too.
+      if (moved_at_ - slept_at > kPause) {
+        sleep(kPauseBeside);
+        slept_at = Clock::now();
+      }
+      continue;
+    }
     // Something may have happened in the thread beside.
-    const bool is_over = Clock::now() - moved_at_ > kPatience;
+    const bool is_over = Clock::now() - moved_at_ > kPatience && !host_functions_.runs();
     if (is_over && !aside_.empty()) {
       const std::unique_ptr<Work> stuck = std::move(aside_.front());
       aside_.clear(), pending_.clear(), open_.clear();
@@ -170,10 +216,31 @@ void Device::go_on_until(const std::function<bool()>& done) {
       fail(Code::kLaunchTimeout, "a stream waits for a value in memory that nothing writes");
     }
     // Other threads may submit, or write to memory, what the kernel waits for.
-    mutex_.unlock();
-    std::this_thread::sleep_for(kPause);
-    mutex_.lock();
+    sleep(kPause);
   }
+}
+
+void Device::go_on_at_end() {
+  moved_at_ = Clock::now();
+  if (ends_since_ == Clock::time_point()) ends_since_ = moved_at_;
+  while (!open_.empty() && !fault_) {
+    if (go_on()) {
+      if (moved_at_ - ends_since_ > kPatience) return;
+    } else if (Clock::now() - moved_at_ > kPatienceAtEnd) {
+      return;
+    }
+    sleep(kPauseBeside);
+  }
+}
+
+void Device::give_up_what_waits() {
+  for (const auto& work : aside_) {
+    if (fault_) break;  // which has been told
+    warn(fmt::format("note: kernel '{}' was under way when the program ended, which ends it{}{}",
+                     core::demangled(work->launch.run->image->name),
+                     work->runner->error().empty() ? "" : ": ", work->runner->error()));
+  }
+  aside_.clear(), pending_.clear(), open_.clear();
 }
 
 }  // namespace gpusim::runtime

@@ -36,6 +36,7 @@
 #include "isa/ptx/module.h"
 #include "runtime/device/array.h"
 #include "runtime/device/error.h"
+#include "runtime/device/host_functions.h"
 #include "runtime/device/options.h"
 #include "runtime/device/progress.h"
 #include "runtime/device/sharing.h"
@@ -319,7 +320,11 @@ class Device {
   void launch(const LaunchRequest& request, Stream& stream);
   void copy(Copy copy, Stream& stream, bool wait);
   void fill(const Fill& fill, Stream& stream, bool wait);
+  /// A function of the program. In a run for values it has a thread of its own, and others may call the
+  /// device meanwhile.
   void host_function(std::function<void()> function, Stream& stream);
+  /// A function of this library, which must not wait.
+  void action(std::function<void()> function, Stream& stream);
   /// What comes later in the stream begins when `ready()`, which looks at memory. In a timed run it must be
   /// so when what was submitted before is done.
   void wait_until(std::function<bool()> ready, Stream& stream);
@@ -394,10 +399,16 @@ class Device {
   [[nodiscard]] bool has_to_wait(const Work& work) const;
   /// The stream's work, or what it comes after in the legacy default stream, is not done.
   [[nodiscard]] bool is_waiting(const Stream& stream) const;
-  [[nodiscard]] bool may_put_aside() const;
+  /// The kernel waits, or has run for so long that the program goes on meanwhile.
+  [[nodiscard]] bool may_put_aside(const comp::FunctionalRunner& runner,
+                                   comp::FunctionalRunner::Outcome outcome) const;
+  /// Of a kernel, before its launch is over.
+  [[nodiscard]] uint64_t operations_at_once() const;
   void put_aside(std::unique_ptr<Work> launch, Stream& stream);
   /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
   bool go_on();
+  /// Calls a function of the program, if it was not called. True if it is done.
+  [[nodiscard]] bool call_back(Work& work);
   /// In a thread of its own, as long as a kernel is put aside or work waits.
   void begin_beside();
   void go_on_beside(const std::stop_token& stop);
@@ -416,6 +427,11 @@ class Device {
   bool is_past(double seconds);
   /// Until `done()`, or until nothing happens any more: then the launch that waits has failed.
   void go_on_until(const std::function<bool()>& done);
+  /// The same for all that is open when the program ends, which ends what waits for it.
+  void go_on_at_end();
+  void give_up_what_waits();
+  /// Others may call the device meanwhile.
+  void sleep(std::chrono::microseconds time);
   void end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
                   comp::FunctionalRunner::Outcome outcome);
   void move_bytes(Work& work);
@@ -544,8 +560,10 @@ class Device {
   std::unique_ptr<Export> export_;  ///< of a run with an export folder
   bool finished_ = false, in_vain_ = false;
   bool goes_on_beside_ = false;
+  HostFunctions host_functions_;
   int beside_process_ = 0;
-  std::chrono::steady_clock::time_point moved_at_;  ///< when go_on() has done something, last of all
+  std::chrono::steady_clock::time_point moved_at_;    ///< when go_on() has done something, last of all
+  std::chrono::steady_clock::time_point ends_since_;  ///< the program; nothing: it does not end
   ProgressLine progress_;
   std::jthread beside_;  ///< last: it ends before the rest does
 };

@@ -56,6 +56,7 @@ enum class Code : int {
   kMisalignedAddress = 716,
   kLaunchFailure = 719,
   kCooperativeLaunchTooLarge = 720,
+  kNotPermitted = 800,
   kNotSupported = 801,
   kStreamCaptureUnsupported = 900,
   kStreamCaptureInvalidated = 901,

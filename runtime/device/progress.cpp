@@ -12,7 +12,7 @@ namespace gpusim::runtime {
 void ProgressLine::update(uint64_t launches, std::string_view kernel, uint64_t blocks, uint64_t of) {
   using std::chrono::milliseconds;
   constexpr milliseconds kPatience{1000}, kInterval{250};
-  if (!enabled_) return;
+  if (!waits_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - since_ < kPatience || (drawn_ && now - last_ < kInterval)) return;
   drawn_ = true;
@@ -25,6 +25,7 @@ void ProgressLine::update(uint64_t launches, std::string_view kernel, uint64_t b
 }
 
 void ProgressLine::clear() {
+  waits_ = false;
   if (!drawn_) return;
   drawn_ = false;
   fmt::print(stderr, "\r\033[K");

@@ -13,6 +13,7 @@ class ProgressLine {
   explicit ProgressLine(bool enabled) : enabled_(enabled) {}
   /// The program waits from now on.
   void begin() {
+    waits_ = enabled_;
     if (enabled_) since_ = std::chrono::steady_clock::now();
   }
   /// Writes the line anew if it is time to. `launches`: that the program has issued so far; `blocks` of `of`
@@ -22,7 +23,7 @@ class ProgressLine {
   void clear();
 
  private:
-  bool enabled_, drawn_ = false;
+  bool enabled_, waits_ = false, drawn_ = false;
   std::chrono::steady_clock::time_point since_, last_;
 };
 

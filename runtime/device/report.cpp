@@ -71,7 +71,9 @@ void Device::note_time(const comp::KernelResult& result) {
 void Device::do_what_is_left() {
   if (finished_) return;
   try {
-    if (!fault_) flush();
+    if (fault_) return;
+    if (!open_.empty()) return go_on_at_end();
+    flush();
   } catch (const Failure&) {
     // It has been told, and the file keeps what there is.
   }
@@ -81,6 +83,7 @@ void Device::finish() {
   if (finished_) return;
   do_what_is_left();
   stop_beside();
+  give_up_what_waits();
   finished_ = true;
   services_.flush();
   std::fflush(stdout);

@@ -302,9 +302,9 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         return note_done(stream.number, now_s());
       }
       progress_.begin();
-      const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
+      const comp::FunctionalRunner::Outcome outcome = runner_->run(run, operations_at_once());
       progress_.clear();
-      if (outcome == comp::FunctionalRunner::Outcome::kDeadlock && may_put_aside()) {
+      if (may_put_aside(*runner_, outcome)) {
         auto work = std::make_unique<Work>();
         work->spec = kernel.reusable_spec_;
         work->launch = std::exchange(kernel.reusable_, {});
@@ -426,6 +426,14 @@ void Device::host_function(std::function<void()> function, Stream& stream) {
   submit(std::move(work), stream);
 }
 
+void Device::action(std::function<void()> function, Stream& stream) {
+  check();
+  auto work = std::make_unique<Work>();
+  work->kind = Work::Kind::kAction;
+  work->function = std::move(function);
+  submit(std::move(work), stream);
+}
+
 void Device::wait_until(std::function<bool()> ready, Stream& stream) {
   check();
   if (!options_.functional || export_ != nullptr) {
@@ -501,7 +509,8 @@ uint64_t Device::take_number(Work& work, Stream& stream) {
 
 uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const uint64_t number = take_number(*work, stream);
-  if (options_.functional && open_.empty() && !has_to_wait(*work)) {
+  const bool is_next = options_.functional && open_.empty() && !has_to_wait(*work);
+  if (is_next && (work->kind != Work::Kind::kHostFunction || call_back(*work))) {
     carry_out(*work);
     if (work->kind == Work::Kind::kEvent)
       work->event->done_s = done_s(stream);
@@ -531,7 +540,7 @@ void Device::move_bytes(Work& work) {
 void Device::carry_out(Work& work) {
   untimed_s_ += kUntimedSeconds;
   move_bytes(work);
-  if (work.kind == Work::Kind::kHostFunction) work.function();
+  if (work.kind == Work::Kind::kAction) work.function();
   if (work.kind == Work::Kind::kEvent && work.event != nullptr) {
     work.event->reached = true;
     work.event->seconds = untimed_s_;
@@ -559,7 +568,7 @@ void Device::flush() {
     hooks.marker = [this](uint32_t n, double seconds) {
       Work& w = *markers_[n];
       note_done(w.stream, seconds + untimed_s_);
-      if (w.kind == Work::Kind::kHostFunction) w.function();
+      if (w.function) w.function();
       if (w.event == nullptr) return;
       w.event->reached = true;
       w.event->seconds = w.event->done_s = seconds + untimed_s_;

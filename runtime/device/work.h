@@ -9,7 +9,7 @@
 namespace gpusim::runtime {
 
 struct Device::Work {
-  enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kEvent, kWait };
+  enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kAction, kEvent, kWait };
   Kind kind = Kind::kLaunch;
   uint64_t number = 0;  ///< in the order of submission, from 1
   uint32_t stream = 0;
@@ -20,7 +20,8 @@ struct Device::Work {
   std::unique_ptr<comp::FunctionalRunner> runner;  ///< kLaunch for values that has begun and waits
   Copy copy;
   Fill fill;
-  std::function<void()> function;
+  std::function<void()> function;  ///< kHostFunction: the program's; kAction: one of ours
+  HostFunctions::Handle called;    ///< kHostFunction of a run for values whose turn has come
   Event* event = nullptr;
   std::function<bool()> ready;  ///< kWait: what it waits for has happened
 };

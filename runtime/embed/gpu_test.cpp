@@ -203,7 +203,7 @@ TEST(EmbeddedGpu, LoadsAndStoresNameElementsOfArrays) {
 .visible .entry elements(.param .u64 to, .param .u32 one)
 {
   .reg .b64 %d<3>;
-  .reg .b32 %r<9>;
+  .reg .b32 %r<10>;
   .reg .b16 %h<2>;
   .reg .pred %p;
   .local .align 4 .b32 own[8];
@@ -230,19 +230,27 @@ TEST(EmbeddedGpu, LoadsAndStoresNameElementsOfArrays) {
   mov.u64 %d2, pairs[3];
   sub.u64 %d2, %d2, %d1;
   cvt.u32.u64 %r7, %d2;
+  cvt.u16.u32 %h0, %r0;
+  ld.shared.u32 %r8, shared[%h0];
+  cvta.global.u64 %d1, pairs[%h0+1];
+  cvta.global.u64 %d2, pairs[3];
+  sub.u64 %d2, %d2, %d1;
+  cvt.u32.u64 %r9, %d2;
   st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};
   st.global.v2.u32 [%d0+16], {%r5, %r6};
   st.global.u32 [%d0+24], %r7;
+  st.global.u32 [%d0+28], %r8;
+  st.global.u32 [%d0+32], %r9;
   ret;
 }
 )";
   Gpu gpu(options(true));
   const uint32_t program = gpu.load("elements.ptx", kElements);
-  auto* const to = static_cast<uint32_t*>(gpu.allocate(28));
+  auto* const to = static_cast<uint32_t*>(gpu.allocate(36));
   gpu.run(program, "elements", {1}, {1}, to, 1u);
   gpu.synchronize();
-  const uint32_t expected[] = {5, 7, 9, 20, 2, 3, 4};
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(to[i], expected[i]) << i;
+  const uint32_t expected[] = {5, 7, 9, 20, 2, 3, 4, 9, 2};
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(to[i], expected[i]) << i;
 }
 
 /// The device goes on with kernels that wait while the program does not call it, and does not when it does.

@@ -80,7 +80,7 @@ void ModuleParser::parse_index(Opcode op, Operand& o) {
     if (!is_bits(r.type))
       fail(loc, fmt::format("the index '{}' is a .{} register", r.name, type_name(r.type)),
            "an index is an integer");
-    if (type_bytes(r.type) < 4 || r.vector > 1) unsupported_operand_ = "index";
+    if (r.vector > 1) unsupported_operand_ = "index";
     index = static_cast<uint64_t>(parse_offset());
     o.imm = size;
   } else {
@@ -92,7 +92,6 @@ void ModuleParser::parse_index(Opcode op, Operand& o) {
   o.offset += static_cast<uint32_t>(index * size);
   expect("]", "after the index");
   if (accesses) o.kind = Kind::kAddress;
-  if (op == Opcode::kCvta) unsupported_operand_ = "index";
 }
 
 const Variable* ModuleParser::find_variable(std::string_view name) const {
@@ -114,6 +113,15 @@ void ModuleParser::fail_undeclared_array(const Operand& o) const {
   }
   fail(o.loc, fmt::format("no array '{}' is declared before this", o.symbol.substr(0, 80)), nearest.hint());
 }
+
+namespace {
+/// Registers without a type have no sign.
+Type integer_of(const Register& r) {
+  const int bytes = type_bytes(r.type);
+  if (!is_signed(r.type) || bytes > 2) return unsigned_type(bytes);
+  return bytes == 1 ? Type::kS8 : Type::kS16;
+}
+}  // namespace
 
 /// What the verifier checks of an address with a name, which this one has no more.
 void ModuleParser::check_space_of_element(const Instruction& i, const Operand& o) {
@@ -151,7 +159,11 @@ void ModuleParser::add_index(const Instruction& i, Operand& o) {
     Instruction made;
     made.opcode = op;
     made.mods.type = type;
-    if (op == Opcode::kCvt) made.mods.type2 = type == Type::kU64 ? Type::kU32 : Type::kU64;
+    if (op == Opcode::kCvt) {
+      const Register& from = function_->registers[operands[0].reg];
+      made.mods.type2 = integer_of(from);
+      text += fmt::format(".{} %implied, {}", type_name(made.mods.type2), from.name);
+    }
     made.operands = std::move(operands);
     made.text = std::move(text);
     return register_operand(add_implied(i, std::move(made), type), o.loc);
@@ -163,7 +175,7 @@ void ModuleParser::add_index(const Instruction& i, Operand& o) {
     c.loc = o.loc;
     return c;
   };
-  if (o.kind == Kind::kAddress) check_space_of_element(i, o);
+  if (o.kind == Kind::kAddress || (i.opcode == Opcode::kCvta && !i.mods.to)) check_space_of_element(i, o);
   const Register r = function_->registers[o.reg2];
   const bool narrow = i.opcode == Opcode::kMov ? type_bytes(i.mods.type) == 4 : module_.address_size == 32;
   const Type address = narrow ? Type::kU32 : Type::kU64;
@@ -173,14 +185,13 @@ void ModuleParser::add_index(const Instruction& i, Operand& o) {
   base.symbol = o.symbol;
   base.loc = o.loc;
   Operand index = register_operand(o.reg2, o.loc);
-  if (type_bytes(r.type) == 8)
-    index = emit(Opcode::kCvt, Type::kU32, {index}, fmt::format("cvt.u32.u64 %implied, {}", r.name));
+  if (type_bytes(r.type) != 4) index = emit(Opcode::kCvt, Type::kU32, {index}, "cvt.u32");
   const int shift = std::countr_zero(o.imm);
   index = emit(Opcode::kShl, Type::kB32, {index, constant(static_cast<uint64_t>(shift))},
                fmt::format("shl.b32 %implied, {}, {}", r.name, shift));
   index = emit(Opcode::kAdd, Type::kU32, {index, constant(static_cast<uint64_t>(o.offset))},
                fmt::format("add.u32 %implied, %implied, {}", o.offset));
-  if (address == Type::kU64) index = emit(Opcode::kCvt, address, {index}, "cvt.u64.u32 %implied, %implied");
+  if (address == Type::kU64) index = emit(Opcode::kCvt, address, {index}, "cvt.u64");
   base = emit(Opcode::kMov, address, {base}, fmt::format("mov.{} %implied, {}", bits, o.symbol));
   base = emit(Opcode::kAdd, address, {base, index}, fmt::format("add.{} %implied, %implied, %implied", bits));
   base.kind = o.kind == Kind::kAddress ? Kind::kAddress : Kind::kRegister;
@@ -213,8 +224,7 @@ void ModuleParser::widen_address(const Instruction& i, Operand& o) {
   Instruction cvt;
   cvt.opcode = Opcode::kCvt;
   cvt.mods.type = far && module_.address_size != 32 ? Type::kU64 : Type::kU32;
-  const Type narrow = bytes == 1 ? Type::kS8 : Type::kS16;
-  cvt.mods.type2 = is_signed(r.type) ? narrow : unsigned_type(bytes);
+  cvt.mods.type2 = integer_of(r);
   cvt.text =
       fmt::format("cvt.{}.{} %implied, {}", type_name(cvt.mods.type), type_name(cvt.mods.type2), r.name);
   cvt.operands = {register_operand(o.reg, o.loc)};

@@ -377,14 +377,36 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
   }
 }
 
+bool FunctionVerifier::check_function_value(const Instruction& i, const Operand& o,
+                                            const Function& function) {
+  // ptxas knows these by their names.
+  constexpr std::string_view kOfSystem[] = {"vprintf", "malloc", "free", "__assertfail"};
+  const std::string shown(o.symbol.substr(0, 80));
+  if (o.is_sum || o.offset != 0)
+    error(o.loc, fmt::format("the address of function '{}' takes no offset", shown));
+  else if (i.opcode == Opcode::kCvta && !i.mods.to)
+    error(o.loc, fmt::format("'{}' is a function, '{}' converts addresses of variables", shown, name()));
+  else if (function.is_declaration && std::ranges::find(kOfSystem, o.symbol) != std::end(kOfSystem))
+    error(o.loc, fmt::format("'{}' is the system's function and has no address", shown));
+  else
+    return true;
+  return false;
+}
+
 /// mov and cvta: the address of a variable or function.
 void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o) {
   const Found f = find_symbol(o.symbol);
   if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
+  if (f.function != nullptr && !check_function_value(i, o, *f.function)) return;
   if (f.variable != nullptr && f.variable->space == Space::kGlobal && type_bytes(i.mods.type) == 4 &&
       module_.address_size == 64)
     return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(),
                                     o.symbol.substr(0, 80)));
+  if (f.variable != nullptr && i.opcode == Opcode::kCvta && !i.mods.to && i.mods.space != Space::kNone &&
+      f.variable->space != i.mods.space)
+    return error(o.loc,
+                 fmt::format("'{}' is in .{}, but '{}' converts addresses of .{}", o.symbol.substr(0, 80),
+                             space_name(f.variable->space), name(), space_name(i.mods.space)));
   if (f.variable != nullptr && is_call_argument(f))
     return error(o.loc,
                  fmt::format("'{}' is a parameter of a call and has no address", o.symbol.substr(0, 80)));

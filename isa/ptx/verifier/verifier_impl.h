@@ -74,6 +74,7 @@ class FunctionVerifier {
   void check_immediate(const Operand& o, Type type);
   void check_special(const Operand& o, Type type);
   void check_symbol_value(const Instruction& i, const Operand& o);
+  bool check_function_value(const Instruction& i, const Operand& o, const Function& function);
   void check_address(const Instruction& i, const Operand& o);
   void check_memory_value(const Instruction& i, const Operand& o, bool destination);
   void check_elements_alike(const Operand& vector);
