@@ -4,10 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analysis/advice/launch_order.h"
 #include "analysis/advice/rules_fixture.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/launch/launch_numbers.h"
+#include "simcore/record/event_schema.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -74,6 +80,51 @@ TEST(Advise, ARecordingOfAnOlderVersionHasNoUnitsAndGetsNoAdvice) {
   const RunAdvice run = advise(recording, "");
   EXPECT_TRUE(run.advice.empty());
   EXPECT_THAT(advice_text(run, 5), HasSubstr("no rule predicts a gain of 5 % or more"));
+}
+
+/// 20,000 cycles of two SMs, which have no warp for `idle` of 20 slots, and three blocks, of which one is 2.5
+/// times as long as the mean.
+std::string uneven_blocks(uint64_t idle) {
+  test::SmallRecording small;
+  small.cycles = 20'000;
+  const uint64_t moved = 6 - idle;  // slots of the second SM in which its warp waits instead
+  small.totals["no_warp"] -= moved, small.totals["memory_dram"] += moved;
+  small.sms[1]["slots_no_warp"] -= moved, small.sms[1]["slots_memory_dram"] += moved;
+  small.operations[1].values["slots_memory_dram"] += moved;
+  const auto longer = [](test::SmallRecording::Row& row, std::string_view columns) {
+    for (auto& [column, value] : row)
+      if (column.starts_with(columns)) value *= 1000;
+  };
+  longer(small.totals, "");
+  for (test::SmallRecording::Row& sm : small.sms) longer(sm, "slots_");
+  for (test::SmallRecording::Operation& operation : small.operations) longer(operation.values, "slots_");
+  small.attributes = {{"threads_per_block", "", 32, false}, {"registers", "", 10, false}};
+  small.events = [](core::Recorder& recorder) {
+    auto* const blocks = recorder.table<core::BlockEvent>();
+    for (const auto& [block, end] : {std::pair{0u, 1000u}, {1u, 1000u}, {2u, 10'000u}})
+      blocks->append({.start = 0, .end = end, .block = block, .sm = block % 2, .slot = block / 2});
+    core::TableSchema units{"units", "test", 0, {}};
+    for (const char* name : {"instances", "capacity", "busy", "most", "busiest", "near"}) {
+      units.columns.push_back({name, core::ColumnType::kU64, units.record_bytes, "1", "test"});
+      units.record_bytes += 8;
+    }
+    for (const char* name : {"unit", "place", "meaning"})
+      units.columns.push_back({name, core::ColumnType::kString, 0, "", "test"});
+    const uint64_t row[] = {2, 20'000, 8000, 4000, 0, 2};
+    const std::vector<std::string> texts[] = {{"issue"}, {"scheduler"}, {"test"}};
+    recorder.write_table(units, std::as_bytes(std::span(row)), 1, texts);
+  };
+  return small.write(test::temp_path(std::to_string(idle) + ".h5"));
+}
+
+TEST(Advise, LongBlocksAreWorthAWordIfSmsHaveNoWarpForAFifthOfTheTime) {
+  const auto advised = [](uint64_t idle) {
+    std::vector<std::string> rules;
+    for (const Advice& a : advise(Recording(uneven_blocks(idle)), "").advice) rules.push_back(a.rule);
+    return rules;
+  };
+  EXPECT_THAT(advised(6), testing::Contains("uneven_work")) << "0.3 of it";
+  EXPECT_THAT(advised(3), testing::Not(testing::Contains("uneven_work"))) << "0.15 of it";
 }
 
 TEST(Advise, AnEstimateThatIsFarOffSaysSo) {

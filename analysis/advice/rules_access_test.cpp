@@ -76,6 +76,27 @@ TEST_F(RulesTest, RecordsOfWhichFewBytesAreUsedArePacked) {
   EXPECT_FALSE(packing(facts())) << "words";
 }
 
+/// 32 bytes of a record are two accesses of a thread, not one for each word: of eight with 32 transactions
+/// two are left. One more transaction reads which record.
+TEST_F(RulesTest, WhatIsPackedIsReadSixteenBytesAtATime) {
+  unit("dram_bus", "channel", 64, 0.9);
+  unit("lsu_port", "SM", kSms, 0.5);
+  operation("load_global", "ld.global.u32 %r1, [%rd1]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("int", "mul.wide.u32 %rd2, %r1, 128", 1);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+  for (int word = 0; word < 8; ++word) {
+    const std::string load =
+        "ld.global.f32 %f" + std::to_string(word) + ", [%rd3+" + std::to_string(4 * word) + "]";
+    operation("load_global", load.c_str(), 1,
+              {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  }
+  const auto p = packing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 32);
+  EXPECT_NEAR(p->after.units.at("lsu_port"), 0.5 * kCycles * (2 * 32 + 1) / (8 * 32 + 1), 1);
+}
+
 TEST_F(RulesTest, BanksThatLoadedValuesChooseAreLeftAside) {
   unit("shared", "SM", 80, 0.128);
   unit("pipe_lsu", "SM", 80, 0.9);

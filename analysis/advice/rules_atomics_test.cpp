@@ -123,6 +123,7 @@ TEST_F(RulesTest, LanesThatAreAddedUpAlreadyAreNotToBeAddedUpAgain) {
 /// 64 words are 8 sectors, over which 32 random lanes use nearly all: a block adds these 8 at its end,
 /// instead of what its warps did one word after another.
 TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
+  unit("shared", "SM", kSms, 0.1);
   unit("l2_atomics", "partition", 64, 0.0);
   kernel.units.back().busy = 95'000 * 2;  // two partitions have all of them
   kernel.units.back().most = 95'000;
@@ -135,6 +136,8 @@ TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
   const double blocks = kWarps / 8.0;
   EXPECT_NEAR((p->after.units.at("l2_atomics") + p->after.tail) / (95'000.0 * 8 * blocks / (16.0 * kWarps)),
               1, 0.05);
+  // Of 32 random words in 32 banks, three share a bank with another one: so many steps of an SM's 400 warps.
+  EXPECT_NEAR(p->after.units.at("shared"), 0.1 * kCycles + 3 * 400, 1);
 }
 
 TEST_F(RulesTest, EachArrayHasResultsOfItsOwn) {

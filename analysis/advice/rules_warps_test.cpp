@@ -287,6 +287,25 @@ TEST_F(RulesTest, FewWarpsThatWaitAreToBecomeMore) {
       << "16 of 128 turns are those of all";
   launch(64, 100);
   EXPECT_FALSE(more_warps(facts())) << "no more fit";
+  // What a thread does once stays, also if some do it again; of three turns one is left.
+  launch(4, 100);
+  for (const double turns : {1.5, 3.0}) {
+    operation("load_global", "ld.global.f32 %f2, [%rd2]", 0);
+    kernel.per_pc.numbers["executed"].back() = static_cast<uint64_t>(turns * 4 * kSms);
+    kernel.per_pc.numbers["awaited_memory_dram"].back() = 1000;
+  }
+  const auto chain = facts().estimator().recorded().chain;
+  const auto fewer = more_warps(facts());
+  ASSERT_TRUE(fewer);
+  ASSERT_GT(chain[1], 0);
+  EXPECT_NEAR(fewer->after.chain[1] / chain[1], 1, 1e-9);
+  EXPECT_NEAR(fewer->after.chain[2] / chain[2], 1.0 / 3, 1e-9);
+  // A unit that is busy for more than half of the time would soon be full.
+  for (const double share : {0.45, 0.55}) {
+    unit("issue", "scheduler", 320, share);
+    EXPECT_EQ(more_warps(facts()).has_value(), share < 0.5) << share;
+    kernel.units.pop_back();
+  }
 }
 
 TEST_F(RulesTest, ARootWhoseReciprocalIsUsedIsOneOperation) {

@@ -67,12 +67,39 @@ TEST_F(Limiter, AtomicsOfOnePartitionAreNamedWithTheirPlace) {
               HasSubstr("atomics in the memory partitions, partition 3 (94 % busy; mean of all 3 %)"));
 }
 
+TEST_F(Limiter, LanesOnOneWordTakeTurnsWhereWordsAreATenthMoreThanTransactions) {
+  unit("l2_atomics", "partition", 64, 0.94, 0.03);
+  unit("lsu_wait_network", "SM", 80, 0.92, 0.76);
+  kernel.per_pc.rows = 2;
+  kernel.per_pc.texts = {{"class", {"atom_global", "load_global"}}, {"ptx", {"atom", "ld"}}};
+  kernel.per_pc.numbers = {{"executed", {100, 100}},
+                           {"transactions", {1000, 5000}},
+                           {"atomic_words", {1120, 0}},
+                           {"ptx_line", {1, 2}},
+                           {"source_line", {0, 0}}};
+  ASSERT_EQ(name(), "atomics");
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("lanes of a warp on one word take turns (1.1 for a transaction)"));
+  kernel.per_pc.numbers["atomic_words"][0] = 1080;
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("take turns")));
+}
+
 TEST_F(Limiter, DramIsFullOnlyIfPartitionsWaitForIt) {
   unit("dram_bus", "channel", 64, 0.8, 0.8);
   unit("lsu_wait_network", "SM", 80, 0.7, 0.7);
   EXPECT_EQ(name(), kNoLimiter);
   unit("l2_wait_dram_queue", "partition", 64, 0.6, 0.6);
   EXPECT_EQ(name(), "dram");
+  // Half of its bus's work, as far as it is full: of the time behind the 1520 cycles of the start, partitions
+  // wait for half.
+  const auto saved = [&] {
+    const auto all = limiter_candidates(kernel, machine);
+    return std::ranges::find(all, "dram", &LimiterCandidate::name)->saved;
+  };
+  EXPECT_NEAR(saved(), 100'000 * 0.8 / 2, 1);
+  kernel.units.pop_back();
+  unit("l2_wait_dram_queue", "partition", 64, 0.25, 0.25);
+  EXPECT_NEAR(saved(), 100'000 * 0.8 / 2 * 0.25 / (0.5 * (1 - 0.0152)), 1);
 }
 
 TEST_F(Limiter, APortThatLoadStoreUnitsWaitForIsTheInterconnects) {

@@ -73,7 +73,7 @@ void SmallRecording::write_tables(core::Recorder& recorder) const {
 std::string SmallRecording::write(const std::string& path) const {
   std::filesystem::remove(path);  // a partial recording replaces no whole one
   const auto recorder = core::Recorder::create(
-      path, {"test", config_text, ".version 1.4\n", launch_text, command, 0}, core::EventLevel::kSummary, 1);
+      path, {"test", config_text, ".version 1.4\n", launch_text, command, 0}, level, 1);
   const auto number = [](const char* name, uint64_t value) {
     return core::KernelAttribute{name, "", value, false};
   };
@@ -81,9 +81,10 @@ std::string SmallRecording::write(const std::string& path) const {
     return core::KernelAttribute{name, value, 0, true};
   };
   for (uint64_t k = 0; k < kernels; ++k) {
-    const core::KernelAttribute start[] = {text("name", k == 0 ? "first" : "second"), text("grid", "2,1,1"),
-                                           text("block", "32,1,1"), number("blocks_per_sm", 8),
-                                           text("occupancy_limiter", "blocks")};
+    std::vector<core::KernelAttribute> start{text("name", k == 0 ? "first" : "second"), text("grid", "2,1,1"),
+                                             text("block", "32,1,1"), number("blocks_per_sm", 8),
+                                             text("occupancy_limiter", "blocks")};
+    start.insert(start.end(), attributes.begin(), attributes.end());
     recorder->begin_kernel(start);
     const auto count = [&](const char* name) {
       return number(name, static_cast<uint64_t>(counters.at(name)));
@@ -92,6 +93,7 @@ std::string SmallRecording::write(const std::string& path) const {
                                          count("warp_instructions"),  count("thread_instructions"),
                                          count("inst_executed"),      count("inst_issued")};
     if (k < finished_kernels) write_tables(*recorder);
+    if (k < finished_kernels && events) events(*recorder);
     recorder->end_kernel(k < finished_kernels ? std::span(end) : std::span<const core::KernelAttribute>());
   }
   recorder->close(status, reason);

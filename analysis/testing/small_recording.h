@@ -2,6 +2,7 @@
 // Tesla C1060, 20 cycles (10 issue slots each), four operations: a global load, an addition that waits for
 // it, a shared-memory store with a conflict, a branch. Tests change members before write().
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -120,6 +121,9 @@ struct SmallRecording {
                                          {"l1_shared_bank_conflict", 2},
                                          {"dram_read_transactions", 8},
                                          {"dram_write_transactions", 0}};
+  core::EventLevel level = core::EventLevel::kSummary;
+  std::vector<core::KernelAttribute> attributes;  ///< besides those that every kernel here has
+  std::function<void(core::Recorder&)> events;    ///< writes those of each kernel that ended
 
   /// Writes the file and returns its path.
   [[nodiscard]] std::string write(const std::string& path) const;

@@ -1,5 +1,5 @@
-// Rotations, bitwise functions of up to three values and tests of the bits of a byte become one operation,
-// with the values of the several.
+// Addresses, wide products, comparisons, rotations, bitwise functions of up to three values and tests of the
+// bits of a byte become one operation, with the values of the several.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -142,6 +142,145 @@ TEST(Fuse, TestsOfUpToSevenBitsOfAByte) {
     expect_same_everywhere(counting(bits), 64);
     expect_same_everywhere(counting(bits, "@%p0 mov.b32 %a0, %a1; "), 64);
   }
+}
+
+TEST(Fuse, AddressesBecomeOneMultiplyAdd) {
+  // %in and %out: tid * 256 + parameter, each one mad.wide that reads the parameter from the constant bank.
+  const std::string text = thread_kernel(".reg .b32 %r0;", R"(
+    ld.global.u32 %r0, [%in];
+    st.global.u32 [%out], %r0;
+    ret;)");
+  const KernelImage image = scheduled(text);
+  ASSERT_EQ(image.ops.size(), 6u);  // tid, two addresses, load, store, exit
+  EXPECT_EQ(count_class(image, OpClass::kIntMulWide), 2u);
+  EXPECT_EQ(count_class(image, OpClass::kLoadParam), 0u);
+  EXPECT_EQ(image.launch_constants.size(), 2u);
+  EXPECT_EQ(total_ptx(image), total_ptx(lower_ok(text, level(LoweringLevel::kNone))));
+  expect_same_everywhere(text, 64);
+}
+
+TEST(WideProducts, AreOneInstructionFromVoltaOn) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<8>;", R"(
+    ld.global.u32 %r0, [%in];
+    mul.wide.u32 %rd0, %r0, %r0;
+    mad.wide.s32 %rd1, %r0, %r0, %rd0;
+    mul.lo.u64 %rd2, %rd0, %rd1;
+    cvt.u32.u64 %r1, %rd2;
+    mul.hi.u32 %r2, %r1, %r0;
+    mul.lo.u32 %r3, %r2, %r0;
+    st.global.u32 [%out], %r3;
+    ret;)");
+  for (const LoweringLevel at : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    const KernelImage volta = lower_ok(text, level(at, 0, 70)), fermi = lower_ok(text, level(at, 0, 20));
+    // The products of 64 bits stay what they are; before Volta the wide ones are counted with them.
+    EXPECT_EQ(count_class(volta, OpClass::kIntMul64), 1u);
+    EXPECT_GE(count_class(fermi, OpClass::kIntMul64), 3u);
+    // Those that keep the upper half occupy the multipliers for longer.
+    EXPECT_GE(count_class(volta, OpClass::kIntMulWide), 3u);
+    EXPECT_EQ(count_class(volta, OpClass::kIntMul), 1u);
+    EXPECT_EQ(count_class(fermi, OpClass::kIntMulWide), 0u);
+    EXPECT_EQ(count_class(fermi, OpClass::kIntMul), 2u);
+  }
+  expect_same_everywhere(text, 64);
+}
+
+TEST(Fuse, LogicAndComparisons) {
+  const std::string text = thread_kernel(".reg .b32 %r<8>; .reg .pred %p<6>;", R"(
+    ld.global.u32 %r0, [%in];
+    ld.global.u32 %r1, [%in+4];
+    ld.global.u32 %r2, [%in+8];
+    not.b32 %r3, %r0;
+    and.b32 %r4, %r3, %r1;
+    xor.b32 %r5, %r2, %r4;
+    setp.lt.s32 %p0, %r0, %r1;
+    setp.gt.u32 %p1, %r1, %r2;
+    and.pred %p2, %p0, %p1;
+    not.pred %p3, %p2;
+    setp.eq.u32 %p4, %r2, 7;
+    or.pred %p5, %p3, %p4;
+    selp.u32 %r6, %r5, %r4, %p5;
+    @%p3 add.u32 %r6, %r6, 3;
+    st.global.u32 [%out], %r5;
+    st.global.u32 [%out+4], %r6;
+    ret;)");
+  const KernelImage image = scheduled(text);
+  size_t predicate_logic = 0, combined = 0;
+  for (const MicroOp& op : image.ops) {
+    if (op.kind == OpKind::kAlu && op.num_src == 0 && op.pred_dst[0] != kNoPredicate) ++predicate_logic;
+    if (op.num_src == 2 && op.pred_dst[0] != kNoPredicate && op.pred_src[0] != kNoPredicate) ++combined;
+  }
+  EXPECT_EQ(predicate_logic, 0u);
+  EXPECT_EQ(combined, 2u);
+  EXPECT_LT(image.ops.size(), lower_ok(text, level(LoweringLevel::kClean, 0, 75)).ops.size());
+  expect_same_everywhere(text, 64);
+}
+
+TEST(Fuse, ASourceThatChangesMeanwhileIsNotReadLater) {
+  expect_same_everywhere(thread_kernel(".reg .b32 %r<8>; .reg .pred %p<4>;", R"(
+    ld.global.u32 %r0, [%in];
+    shl.b32 %r1, %r0, 3;
+    mov.u32 %r0, 11;
+    add.u32 %r2, %r1, %r0;
+    setp.lt.u32 %p0, %r2, 400;
+    and.b32 %r3, %r2, 12;
+    add.u32 %r2, %r2, 77;
+    setp.gt.u32 %p1, %r2, 100;
+    xor.pred %p2, %p0, %p1;
+    or.b32 %r3, %r3, %r2;
+    @%p2 add.u32 %r3, %r3, 1;
+    st.global.u32 [%out], %r3;
+    ret;)"),
+                         64);
+}
+
+TEST(Fuse, MasksAndTheirComparisonsBecomeTestsOfBits) {
+  const auto tests_of = [](std::string_view statements) {
+    const std::string text = thread_kernel(".reg .b32 %r<9>; .reg .pred %p<9>;", fmt::format(R"(
+    ld.global.u32 %r0, [%in];
+    ld.global.u32 %r1, [%in+4];
+    {}
+    selp.u32 %r3, %r0, 3, %p0;
+    @%p1 add.u32 %r3, %r3, 100;
+    @!%p2 xor.b32 %r3, %r3, %r1;
+    st.global.u32 [%out], %r3;
+    ret;)",
+                                                                                             statements));
+    expect_same_everywhere(text, 64);
+    const KernelImage image = scheduled(text);
+    std::array<size_t, 3> n{};  // operations that write one predicate, two, and masks that are left
+    for (const MicroOp& op : image.ops) {
+      if (op.pred_dst[0] != kNoPredicate) ++n[op.pred_dst[1] != kNoPredicate ? 1 : 0];
+      if (op.kind == OpKind::kAlu && op.op_class == OpClass::kInt && op.pred_dst[0] == kNoPredicate &&
+          op.pred_src[0] == kNoPredicate && op.guard == kNoPredicate && op.num_src == 2)
+        ++n[2];
+    }
+    return n;
+  };
+  using Counts = std::array<size_t, 3>;
+  // Two bits of one byte together, in either sense; a bit of another byte, and the eighth, alone.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, 2; setp.eq.s32 %p1, %r5, 0;"
+               "and.b32 %r6, %r0, 1024; setp.eq.u32 %p2, %r6, 1024;"),
+      (Counts{1, 1, 0}));
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 128; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, 64; setp.eq.b32 %p1, %r5, "
+               "64; and.b32 %r6, %r1, 32; setp.ne.u32 %p2, %r6, 0;"),
+      (Counts{3, 0, 0}));
+  // Masks of several bits, and of a register, alone; what is compared with another number stays.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 12; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, %r1; setp.eq.b32 %p1, %r5, "
+               "0; and.b32 %r6, %r0, 48; setp.eq.u32 %p2, %r6, 16;"),
+      (Counts{3, 0, 1}));
+  // The word changes between the tests.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.ne.u32 %p0, %r4, 0; add.u32 %r0, %r0, 5; and.b32 %r5, %r0, 2; "
+               "setp.eq.s32 %p1, %r5, 0; setp.lt.u32 %p2, %r0, %r1;"),
+      (Counts{3, 0, 1}));
+  // A test takes the logic on its predicate.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.lt.u32 %p1, %r0, %r1; setp.eq.u32 %p4, %r4, 0; or.pred %p0, %p4, "
+               "%p1; setp.gt.u32 %p2, %r1, 9;"),
+      (Counts{3, 0, 0}));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
+#include "isa/lowering/machine_mix.h"
+#include "isa/lowering/machine_readers.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -40,163 +42,14 @@ constexpr int kCallsShortFrom = 90;
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
 
-bool plain_float(const Op& op) {
-  switch (static_cast<Opcode>(op.opcode())) {
-    case Opcode::kAdd:
-    case Opcode::kSub:
-    case Opcode::kMul:
-    case Opcode::kFma:
-    case Opcode::kMad:
-    case Opcode::kSetp:
-    case Opcode::kMin:
-    case Opcode::kMax:
-      return op.type == Type::kF32 || op.type == Type::kF64;
-    default:
-      return false;
-  }
-}
-
-/// What a sequence of instructions is made of, besides those on integers, predicates and moves; counted as
-/// above.
-struct Mix {
-  uint32_t special = 0;  ///< reciprocals and the like, and conversions
-  uint32_t own = 0;      ///< arithmetic of the operation's own type
-  uint32_t control = 0;
-};
-
-MachineClass class_of_type(Type t) {
-  if (t == Type::kF32) return MachineClass::kFp32;
-  if (t == Type::kF64) return MachineClass::kFp64;
-  return is_half(t) ? MachineClass::kHalf : MachineClass::kInteger;
-}
-
-bool is_matrix(const Op& op) {
-  return op.op_class == OpClass::kMmaHalf || op.op_class == OpClass::kMmaInt8 ||
-         op.op_class == OpClass::kMmaFp64 || op.op_class == OpClass::kWgmmaHalf ||
-         op.op_class == OpClass::kWgmmaInt8;
-}
-
-/// A sum with zero of half precision.
-bool widens_half(const Op& op) {
-  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kCvt &&
-         op.type == Type::kF32 && is_half(static_cast<Type>((op.key >> 32) & 0xff));
-}
-
-MachineClass class_of_access(const Op& op) {
-  if (is_matrix(op)) return MachineClass::kTensor;
-  if (op.op_class == OpClass::kWarp) return MachineClass::kWarp;
-  if (op.kind == OpKind::kAtomic) return MachineClass::kAtomic;
-  if (op.op_class == OpClass::kTexture) return MachineClass::kGlobal;
-  if (!op.is_memory()) return MachineClass::kControl;
-  switch (op.memory.space) {
-    case Space::kShared:
-      return MachineClass::kShared;
-    case Space::kLocal:
-      return MachineClass::kLocal;
-    case Space::kParam:
-    case Space::kConst:
-      return MachineClass::kInteger;
-    default:
-      return MachineClass::kGlobal;
-  }
-}
-
-/// Of the `n` instructions of an operation in place.
-Mix mix_of(const Op& op, uint32_t n) {
-  switch (op.op_class) {
-    case OpClass::kFp32DivRn:
-      return {1, 5, 2};
-    case OpClass::kFp32RcpRn:
-      return {1, 3, 3};
-    case OpClass::kFp32SqrtRn:
-      return {1, 4, 3};
-    case OpClass::kFp64Div:
-    case OpClass::kFp64Sqrt:
-      return {1, 8, 2};
-    case OpClass::kIntDiv64:
-      return {0, 0, 1};
-    case OpClass::kIntDivU32:
-    case OpClass::kIntDivS32:
-      return {n > 12 ? 3u : 0u, 0, 0};  // without those that take another one's reciprocal
-    case OpClass::kFp32Div:
-    case OpClass::kSfuRcp:
-    case OpClass::kSfuRsqrt:
-    case OpClass::kSfuSqrt:
-    case OpClass::kSfuSin:
-      return {1, n > 2 ? 2u : n - 1, 0};
-    case OpClass::kCvt:
-    case OpClass::kCvt64: {
-      const auto from = static_cast<Type>((op.key >> 32) & 0xff);
-      if (op.type == Type::kTF32) return {};
-      return {is_float(from) || is_float(op.type) ? n : 0, 0, 0};
-    }
-    default:
-      break;
-  }
-  switch (static_cast<Opcode>(op.opcode())) {
-    case Opcode::kSetp:
-    case Opcode::kSet:
-    case Opcode::kSelp:
-    case Opcode::kSlct:
-    case Opcode::kMov:
-      return {};
-    case Opcode::kMin:
-    case Opcode::kMax:
-      return {0, op.type == Type::kF64 ? 0 : n, 0};
-    default:
-      return {0, n, 0};
-  }
-}
-
-/// Of a subroutine.
-Mix subroutine_mix(OpClass c) {
-  switch (c) {
-    case OpClass::kFp32DivRn:
-      return {2, 14, 17};
-    case OpClass::kFp32RcpRn:
-      return {4, 9, 6};
-    case OpClass::kFp32SqrtRn:
-      return {1, 8, 5};
-    case OpClass::kFp64Div:
-      return {1, 14, 11};
-    case OpClass::kFp64Sqrt:
-      return {1, 12, 7};
-    default:
-      return {3, 0, 1};
-  }
-}
-
 class Counter {
  public:
   Counter(const Program& program, const Flow& flow)
       : program_(program),
         flow_(flow),
-        float_readers_(program.vars.size(), true),
-        shared_bases_(program.vars.size(), true),
-        readers_(program.vars.size(), 0),
-        addends_(program.vars.size(), 0),
-        wide_addends_(program.vars.size(), 0),
-        half_readers_(program.vars.size(), 0),
-        divergent_(program.vars.size(), false),
+        readers_(program),
+        divergent_(computed_from_lanes(program, flow)),
         dominators_(static_cast<uint32_t>(program.blocks.size()), flow) {
-    for (const Block& block : program.blocks) {
-      for (const Op& op : block.ops) {
-        const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
-        for_each_use(op, [&](Var v) {
-          float_readers_[v] = float_readers_[v] && takes_sign;
-          ++readers_[v];
-          if (is_word_sum(op)) ++addends_[v];
-          if (is_wide_sum(op)) ++wide_addends_[v];
-          if (takes_halves(op)) ++half_readers_[v];
-        });
-        for (int i = 0; i < op.num_src; ++i) {
-          const bool base =
-              op.is_memory() && i == 0 && op.memory.has_base && op.memory.space == Space::kShared;
-          if (!op.src[i].is_literal() && !base) shared_bases_[op.src[i].var] = false;
-        }
-      }
-    }
-    find_divergent();
     for (const Block& block : program.blocks)
       waits_before_.push_back(
           waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
@@ -248,45 +101,9 @@ class Counter {
   }
 
  private:
-  static bool is_word_sum(const Op& op) {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
-           is_integer(op.type) && type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
-  }
-
-  static bool is_wide_sum(const Op& op) {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
-           is_integer(op.type) && type_bytes(op.type) == 8 && static_cast<uint32_t>(op.key) == 0;
-  }
-  /// Conversions and arithmetic that read either half of a register.
-  static bool takes_halves(const Op& op) {
-    if (op.kind != OpKind::kAlu) return false;
-    const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
-    return static_cast<Opcode>(op.opcode()) == Opcode::kCvt ? type_bytes(type2) == 2 : is_half(op.type);
-  }
   /// All that reads it are 64-bit sums, which extend or scale what they add (lea).
-  [[nodiscard]] bool only_added(Var v) const { return readers_[v] != 0 && readers_[v] == wide_addends_[v]; }
-
-  void find_divergent() {
-    bool changed = true;
-    const auto visit = [&](const Op& op) {
-      bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
-                    op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
-      for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
-      if (!varies) return;
-      for_each_def(op, [&](Var v) {
-        changed = changed || !divergent_[v];
-        divergent_[v] = true;
-      });
-    };
-    for_each_round(
-        program_, flow_, [&](uint32_t, const Op& op) { visit(op); },
-        [&] { return std::exchange(changed, false); });
-  }
-  static bool reads_lane(const Op& op) {
-    return op.kind == OpKind::kAlu && op.num_src == 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
-           (op.key & kVarFull) != 0 && static_cast<Type>((op.key >> 32) & 0xff) == Type::kB32;
+  [[nodiscard]] bool only_added(Var v) const {
+    return readers_.all[v] != 0 && readers_.all[v] == readers_.wide_sums[v];
   }
 
   [[nodiscard]] bool reaches_global() const {
@@ -396,12 +213,12 @@ class Counter {
 
   /// The first of two sums of which the second takes the first's result and nobody else: one iadd3.
   bool joins_sum(const Op& op) {
-    if (!is_word_sum(op) || op.guard != kNoVar) return false;
+    if (!Readers::is_word_sum(op) || op.guard != kNoVar) return false;
     for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
       if (!op.src[i].is_literal() && summed_.erase(op.src[i].var) != 0) return false;
     }
     const Var d = op.dst[0];
-    if (readers_[d] != 1 || addends_[d] != 1) return false;
+    if (readers_.all[d] != 1 || readers_.word_sums[d] != 1) return false;
     return summed_.insert(d).second;
   }
 
@@ -443,7 +260,7 @@ class Counter {
         return op.type == Type::kPred ? 0 : wide ? 2 : 1;
       case Opcode::kNeg:
       case Opcode::kAbs:
-        if (is_float_type) return float_readers_[op.dst[0]] ? 0 : 1;
+        if (is_float_type) return readers_.signed_only[op.dst[0]] ? 0 : 1;
         if (!wide) return 1;
         return opcode == Opcode::kAbs ? 5 : 2;
       case Opcode::kDiv:
@@ -471,7 +288,8 @@ class Counter {
       case Opcode::kMax:
         return op.type == Type::kF64 ? 8 : wide ? 4 : 1;
       case Opcode::kShl:
-        if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
+        if (by_constant && !wide && readers_.shared_bases[op.dst[0]] && op.src[1].bits >= 2 &&
+            op.src[1].bits <= 4)
           return 0;
         if (by_constant && wide && op.src[1].bits < 32 && only_added(op.dst[0])) return 0;
         [[fallthrough]];
@@ -500,7 +318,7 @@ class Counter {
   [[nodiscard]] uint32_t parts(const Op& op, Type part) const {
     if (type_bytes(part) == 4) return 0;
     const bool apart = (op.key & kVarHi) != 0;
-    const auto halves = [&](Var v) { return v == kNoVar || readers_[v] == half_readers_[v]; };
+    const auto halves = [&](Var v) { return v == kNoVar || readers_.all[v] == readers_.halves[v]; };
     return apart && type_bytes(part) == 2 && std::all_of(op.dst.begin(), op.dst.begin() + op.num_dst, halves)
                ? 0
                : 1;
@@ -633,12 +451,8 @@ class Counter {
 
   const Program& program_;
   const Flow& flow_;
-  std::vector<bool> float_readers_;          // only operations that take a negated or absolute source read it
-  std::vector<bool> shared_bases_;           // only read as an address of shared memory, which scales it
-  std::vector<uint32_t> readers_, addends_;  // addends_: the readers that are sums of words
-  std::vector<uint32_t> wide_addends_;       // those that are sums of 64 bits
-  std::vector<uint32_t> half_readers_;       // those that read either half of a register
-  std::set<uint64_t> in_registers_;          // constants of a block
+  const Readers readers_;
+  std::set<uint64_t> in_registers_;             // constants of a block
   std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
   std::set<Var> summed_;                        // of a block: waits for the sum that takes it
   std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken

@@ -137,6 +137,74 @@ TEST(MachineCount, CallsOfTheSystemTakeTheirArgumentsInRegisters) {
   }
 }
 
+TEST(MachineCount, OperationsOfSeveralInstructionsTakeAsManyIssueSlots) {
+  const auto further = [](const std::string& statement, int capability) {
+    const KernelImage image =
+        scheduled(thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f32 %f<4>;",
+                                R"(
+      ld.global.u32 %r0, [%in]; ld.global.u64 %rd0, [%in+8]; ld.global.u64 %rd1, [%in+16]; ld.global.f32 %f0, [%in+24];
+      )" + statement +
+                                    "st.global.u32 [%out], %r2; st.global.u64 [%out+8], %rd2; st.global.f32 "
+                                    "[%out+16], %f2; ret;"),
+                  capability);
+    return uint32_t{image.ops[position(image, statement.substr(0, statement.size() - 2))].further_slots};
+  };
+  EXPECT_EQ(further("add.u32 %r2, %r0, 5; ", 75), 0u);
+  EXPECT_EQ(further("mul.hi.u64 %rd2, %rd0, %rd1; ", 75), 6u);
+  EXPECT_EQ(further("div.rn.f32 %f2, %f0, 0f40400000; ", 75),
+            10u);                                               // without the way to the subroutine and back
+  EXPECT_GT(further("div.u64 %rd2, %rd0, %rd1; ", 75), 60u);    // with the subroutine
+  EXPECT_EQ(further("mul.hi.u64 %rd2, %rd0, %rd1; ", 35), 0u);  // known from 7.0 on
+}
+
+TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
+  const auto instructions = [](const std::string& statement) {
+    const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>;", R"(
+      ld.global.u32 %r0, [%in]; ld.global.u32 %r1, [%in+4]; ld.global.u64 %rd0, [%in+8]; ld.global.u64 %rd1, [%in+16];
+      )" + statement + "st.global.u32 [%out], %r2; st.global.u64 [%out+8], %rd2; ret;");
+    return scheduled(text).machine_instructions();
+  };
+  const uint32_t plain = instructions("add.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;");
+  EXPECT_EQ(instructions("xor.b32 %r2, %r0, %r1; add.u64 %rd2, %rd0, %rd1;"), plain);
+  EXPECT_EQ(instructions("div.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;"), plain + 17);
+  // Of two remainders by one divisor, the second takes its reciprocal from the first.
+  EXPECT_EQ(instructions("rem.u32 %r2, %r0, %r1; rem.u32 %r3, %r2, %r1; xor.b32 %r2, %r2, %r3; "
+                         "xor.b64 %rd2, %rd0, %rd1;"),
+            plain + 16 + 9 + 1);
+  // Where a constant clears or keeps a half, that half costs nothing.
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; and.b64 %rd2, %rd0, 0xffffffff;"), plain - 2);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; or.b64 %rd2, %rd0, 0x100000000;"), plain - 1);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; shr.u64 %rd2, %rd0, 32;"), plain - 2);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; shr.u64 %rd2, %rd0, 40;"), plain - 1);
+  // ptxas 13.0 for sm_75: a kernel that only adds two loaded words and stores the sum has 7 instructions.
+  EXPECT_EQ(
+      scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                ".reg .b64 %a; .reg .b32 %r<3>; ld.param.u64 %a, [p]; ld.global.u32 %r0, [%a]; "
+                "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
+          .machine_instructions(),
+      8u);  // the address comes as one pair: two moves
+}
+
+TEST(MachineCount, AFunctionIsThereOnceHoweverOftenItIsCalled) {
+  const auto instructions = [](int calls) {
+    std::string text =
+        ".version 9.0\n.target sm_75\n.address_size 64\n"
+        ".func (.param .b32 r) f(.param .b32 a) { .reg .f32 %f; ld.param.f32 %f, [a];\n";
+    for (int i = 0; i < 50; ++i) text += "fma.rn.f32 %f, %f, %f, 0f3F800000;\n";
+    text +=
+        "st.param.f32 [r], %f; ret; }\n.visible .entry k(.param .u64 p) { .reg .b64 %a; .reg .f32 %f;\n"
+        "ld.param.u64 %a, [p]; ld.global.f32 %f, [%a];\n";
+    for (int i = 0; i < calls; ++i) {
+      text +=
+          "{ .param .b32 x; .param .b32 y; st.param.f32 [x], %f; call (y), f, (x); "
+          "ld.param.f32 %f, [y]; }\n";
+    }
+    return scheduled(text + "st.global.f32 [%a], %f; ret; }\n").machine_instructions();
+  };
+  EXPECT_GT(instructions(1), 50u);
+  EXPECT_LT(instructions(4), instructions(1) + 20);
+}
+
 TEST(Registers, AKernelThatDoesNothingHasFour) {
   const std::string text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
   EXPECT_EQ(scheduled_for(text, 75).registers, 4u);

@@ -35,10 +35,10 @@ class Search {
 
   void visit(const Function& f) {
     const auto is_own = [&f](const std::string& name) {
-      return std::ranges::any_of(std::initializer_list{&f.params, &f.returns, &f.variables},
-                                 [&name](const auto* list) {
-                                   return std::ranges::find(*list, name, &Variable::name) != list->end();
-                                 });
+      const auto declares = [&name](const std::vector<Variable>& list) {
+        return std::ranges::find(list, name, &Variable::name) != list.end();
+      };
+      return declares(f.params) || declares(f.returns) || declares(f.variables);
     };
     const auto use_operand = [&](const Operand& o, const SourceLoc& loc) {
       if (o.kind != Operand::Kind::kLabel && !o.symbol.empty() && !is_own(o.symbol)) use(o.symbol, loc);

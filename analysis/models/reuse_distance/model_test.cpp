@@ -393,6 +393,26 @@ TEST(ReuseModel, AWarpWithAsManyLoadsAsItMayHaveWaitsForTheOldest) {
   EXPECT_NEAR(three / six, 2, 0.3);
 }
 
+TEST(ReuseModel, AWarpRemembersWhenItsLast256LoadsArrive) {
+  // A load of memory, then hits of one cycle each, which take less time than it; the last step waits for it
+  // or not.
+  const auto cycles = [](uint32_t hits, bool waits) {
+    Steps steps = loads({0});
+    steps.push_back(access(1000));
+    for (uint32_t i = 0; i < hits; ++i) {
+      steps.push_back(access(0));
+      steps.back().cycles = 1;
+    }
+    if (waits) steps.push_back(wait(hits));
+    steps.push_back(plain(WarpStep::Kind::kEnd));
+    steps.back().cycles = 5000;
+    return run_reuse(machine({"scheduler.warp_loads=0"}), trace_of({steps})).cycles;
+  };
+  EXPECT_EQ(cycles(255, true), cycles(0, true)) << "until the load has arrived, whatever stands behind it";
+  EXPECT_GT(cycles(255, true), cycles(255, false));
+  EXPECT_EQ(cycles(256, true), cycles(256, false)) << "257 loads ago";
+}
+
 TEST(ReuseModel, OneSmReadsItsBlocksOfAFileOnly) {
   const std::vector<Steps> warps = alike_blocks(1400);
   WarpTraceHeader h = trace_of({loads({0})}, 1).header();

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "components/sm/timing.h"
+#include "simcore/config/limits.h"
 #include "simcore/record/event_schema.h"
 
 namespace gpusim::analysis {
@@ -17,8 +18,8 @@ namespace {
 constexpr uint64_t kFirstLevel = 6;  ///< events/cache `cache`: the SMs' L1 data caches
 constexpr uint64_t kNoPc = 0xffff'ffff;
 constexpr uint64_t kSectorOfMask = 32;
-constexpr size_t kMostAtOnce = 8;  ///< accesses that an SM issues in one cycle
-constexpr size_t kWindow = 16;     ///< accesses before one that it may depend on
+constexpr size_t kMostAtOnce = core::kMaxSchedulers;  ///< accesses that an SM issues in one cycle
+constexpr size_t kWindow = 16;                        ///< accesses before one that it may depend on
 
 /// A warp's access as recorded.
 struct Access {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analysis/models/reuse_distance/coalescer.h"
@@ -84,6 +85,27 @@ TEST(RowWindow, WritesWaitUntilThereAreMany) {
   channel.end();
   EXPECT_LT(channel.counts.rows_opened, 60u);
   EXPECT_GT(channel.counts.rows_opened, 10u);
+}
+
+TEST(RowWindow, WhatARequestCostIsTheMeanOfThe32BeforeIt) {
+  // A cycle is a nanosecond. Rows of one bank, all asked for at once: the first has its data after 10 + 10
+  // cycles, all others 40 after the one before, and each takes the bus for 4.
+  const core::MachineConfig m =
+      c1060({"clocks.core=1GHz", "dram.rcd=10ns", "dram.cl=10ns", "dram.rp=10ns", "dram.ras=30ns",
+             "dram.rc=40ns", "dram.rrd=5ns", "dram.faw=0ns", "dram.refi=0ns", "dram.rfc=0ns"});
+  TrafficCounts counts;
+  RowWindow rows(m, counts);
+  const uint32_t window = m.dram.queue;
+  // The first is served when the second comes, for which the bus is free, and the others as the window
+  // overflows.
+  double mean = 24.0 / 32, bus_free = 24;
+  for (uint64_t i = 0; i < window + 200ul; ++i) {
+    const double about = rows.add({0, i, 0, 4, false});
+    if (i <= window) continue;
+    mean = mean * 31 / 32 + 40.0 / 32;
+    bus_free += 40;
+    ASSERT_NEAR(about, bus_free + window * std::max(mean, 4.0) + 10, 1e-6) << i;
+  }
 }
 
 TEST(PageBuffer, ForgetsThePageUsedLongestAgo) {
