@@ -37,12 +37,11 @@ constexpr uint32_t kEvenUpTo = 24;
 constexpr uint32_t kLoadedBefore = 6;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kCalleeHas = 26;
-/// Operations within which an access has read its registers: copies of words one after the other take six
-/// registers in turn, whatever else is alive.
-constexpr uint32_t kReadWithin = 12;
-/// Registers up to which nobody has to save: all threads of an SM fit with 32 from 8.0 on. Before that they
-/// fit with 64, but ptxas begins to save earlier; of 32 to 64 tried 40 is right most often.
-constexpr uint32_t kPlenty = 32, kPlentyBefore80 = 40;
+/// Operations within which an access has read its registers. Copies of words one after the other take six
+/// registers in turn, as 10 would give; over the kernels that were studied 16 is right more often.
+constexpr uint32_t kReadWithin = 16;
+/// Registers up to which nobody has to save: all threads of an SM fit with them from 8.0 on.
+constexpr uint32_t kPlenty = 32;
 /// Operations between two uses of a constant for which it stays in its register; constants of a block, and
 /// registers of a kernel, up to which those in loops stay there from one iteration to the next (least mean
 /// error over the kernels that were studied).
@@ -135,8 +134,7 @@ class Assignment {
     return static_cast<uint32_t>(most);
   }
 
-  /// Registers that are named if each value has the lowest that are free; the widest choose first, and of
-  /// these the earliest, so that words at odd registers leave gaps behind those that stand anywhere. `rests`:
+  /// Registers that are named if each value has the lowest that are free; the widest choose first. `rests`:
   /// and none is given again before the accesses that read it have done so.
   [[nodiscard]] uint32_t named(bool rests) const {
     RegisterFile file(half_steps()), wanted(half_steps());
@@ -425,7 +423,8 @@ class Assignment {
         for (const Span& s : wanted_[v]) group.start = std::min(group.start, s.begin);
     }
     std::stable_sort(placed_.begin(), placed_.end(), [](const Together& a, const Together& b) {
-      return a.width != b.width ? a.width > b.width : a.start < b.start;
+      if (a.width != b.width) return a.width > b.width;
+      return a.odd != b.odd ? a.odd : a.start < b.start;
     });
   }
 
@@ -480,10 +479,9 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
   // Where it must, ptxas finds an assignment without gaps.
   if (wanted + 1 <= limit) registers = std::min(registers, limit);
   if (calls) registers = std::max(registers, kCalleeHas);
-  const uint32_t plenty = program.machine_capability < 80 ? kPlentyBefore80 : kPlenty;
-  if (registers >= plenty) return registers;
+  if (registers >= kPlenty) return registers;
   registers = std::max(registers, assignment.named(true) + kUnnamed);
-  return std::min(made_even(registers, kEvenUpTo), plenty);
+  return std::min(made_even(registers, kEvenUpTo), kPlenty);
 }
 
 }  // namespace gpusim::isa::lir

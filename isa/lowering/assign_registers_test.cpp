@@ -96,28 +96,6 @@ TEST(AssignRegisters, WhatAnAccessReadsIsNotGivenAgainBeforeItWasRead) {
   EXPECT_LE(copies(30), copies(12)) << "ptxas gives 20 to eight and to thirty: the first have been read";
 }
 
-TEST(AssignRegisters, WordsThatAreStoredLeaveGapsBehindThoseThatLiveLonger) {
-  // Words that are added in the end, and ten copies of others between: ptxas packs those that live, and the
-  // copies take six odd registers behind them in turn. For 7.5 it makes 42 and 48 registers; 34 and 40 were
-  // the estimate when the copies chose first, and had those that live between them.
-  const auto with = [](int words) {
-    std::string body, sum = "mov.u32 %r99, 0;\n";
-    for (int i = 0; i < words; ++i) {
-      body += fmt::format("ld.volatile.global.u32 %r{}, [%in+{}];\n", i, 8 * i);
-      sum += fmt::format("add.u32 %r99, %r99, %r{};\n", i);
-    }
-    for (int i = 50; i < 60; ++i)
-      body +=
-          fmt::format("ld.volatile.global.u32 %r{0}, [%in+{1}];\nst.volatile.global.u32 [%out+{1}], %r{0};\n",
-                      i, 1024 + 4 * i);
-    return registers_of(body + sum + "st.volatile.global.u32 [%out], %r99;\n", 25, 75);
-  };
-  EXPECT_GE(with(24), 36u);
-  EXPECT_LE(with(24), 42u);
-  EXPECT_GE(with(30), 42u);
-  EXPECT_LE(with(30), 48u);
-}
-
 /// A thread's word at [%a] becomes one at [%b]; ptxas' numbers are for exactly this.
 uint32_t copy_of(std::string_view between, std::string_view load, std::string_view store, int capability) {
   const std::string text = fmt::format(
