@@ -111,7 +111,10 @@ std::vector<Node*> nodes_in(const Graph& graph, const cudaGraphNode_t* nodes, si
 
 void submit_copy(Device& device, Copy copy, Stream& stream, bool wait) {
   Capture* capture = capture_of(device, stream);
-  if (capture == nullptr) return device.copy(std::move(copy), stream, wait);
+  if (capture == nullptr) {
+    wait = wait || device.always_waits(copy);
+    return device.copy(std::move(copy), stream, wait);
+  }
   if (wait) invalidate(*capture->sequence, Code::kStreamCaptureUnsupported);
   captured(*capture, Node::Type::kCopy).copy = std::move(copy);
 }

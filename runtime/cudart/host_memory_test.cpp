@@ -22,6 +22,8 @@ cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaMallocHost(void**, size_t);
 cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
+cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamQuery(cudaStream_t);
 cudaError_t cudaLibraryLoadData(void**, const void*, const int*, void**, unsigned, const int*, void**,
                                 unsigned);
@@ -355,6 +357,45 @@ TEST_F(BusyKernel, LetsOtherThreadsCallTheDevice) {
   host.join();
 }
 
+constexpr std::string_view kLong = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry long_sum(.param .u64 out, .param .u32 rounds) {
+  .reg .u64 %rd;
+  .reg .u32 %r<4>;
+  .reg .pred %p;
+  ld.param.u64 %rd, [out];
+  ld.param.u32 %r1, [rounds];
+  mov.u32 %r0, 0;
+again:
+  add.u32 %r0, %r0, 1;
+  setp.lt.u32 %p, %r0, %r1;
+  @%p bra again;
+  mov.u32 %r2, %tid.x;
+  setp.eq.u32 %p, %r2, 0;
+  @%p st.global.u32 [%rd], %r0;
+  ret;
+}
+)";
+
+/// A program may read what it has copied to memory that is not pinned, also behind a kernel whose launch is
+/// over before it is done.
+TEST_F(Cudart, ACopyToMemoryThatIsNotPinnedWaitsForALongKernel) {
+  void *library = nullptr, *device = nullptr, *kernel = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, kLong.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "long_sum"), 0);
+  ASSERT_EQ(cudaMalloc(&device, 4), 0);
+  ASSERT_EQ(cudaMemset(device, 0, 4), 0);
+  unsigned rounds = 1u << 23, copied = 1;  // four warps with three operations a round
+  void* arguments[] = {&device, &rounds};
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {128, 1, 1}, arguments, 0, nullptr), 0);
+  EXPECT_EQ(cudaStreamQuery(nullptr), error(Code::kNotReady)) << "the kernel is not long enough";
+  EXPECT_EQ(cudaMemcpyAsync(&copied, device, 4, cudaMemcpyDefault, nullptr), 0);
+  EXPECT_EQ(copied, rounds);
+  EXPECT_EQ(cudaDeviceSynchronize(), 0);
+}
+
 class HostFunction : public WaitingKernel {
  protected:
   void TearDown() override { gate_ = true; }
@@ -379,6 +420,19 @@ TEST_F(HostFunction, MayWaitForWhatTheProgramDoesNext) {
   gate_ = true;
   EXPECT_EQ(cudaDeviceSynchronize(), 0);
   EXPECT_EQ(words_[0], 0u);
+}
+
+TEST_F(HostFunction, OfADestroyedStreamIsWaitedForByTheDefaultStream) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  ASSERT_EQ(cudaLaunchHostFunc(stream, wait, this), 0);
+  ASSERT_EQ(cudaMemsetAsync(words_, 1, 4, stream), 0);
+  ASSERT_EQ(cudaStreamDestroy(stream), 0);
+  EXPECT_EQ(cudaStreamQuery(nullptr), error(Code::kNotReady));
+  ASSERT_EQ(cudaMemsetAsync(words_, 2, 4, nullptr), 0);
+  gate_ = true;
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), 0);
+  EXPECT_EQ(words_[0], 0x02020202u);
 }
 
 /// As long as it takes: longer than anybody waits for a kernel that nobody answers.

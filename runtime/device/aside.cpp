@@ -131,6 +131,7 @@ bool Device::go_on() {
     Work& work = *aside_[i];
     const Outcome outcome = work.runner->resume(*work.launch.run, kTurn);
     if (may_put_aside(*work.runner, outcome)) {
+      work.waits_for_memory = outcome == Outcome::kDeadlock;
       if (work.runner->has_moved()) moves();
       ++i;
       continue;
@@ -169,6 +170,7 @@ bool Device::go_on() {
     work->runner = make_runner();
     const Outcome outcome = work->runner->run(*work->launch.run, kTurn);
     if (may_put_aside(*work->runner, outcome)) {
+      work->waits_for_memory = outcome == Outcome::kDeadlock;
       aside_.push_back(std::move(work));
       continue;
     }

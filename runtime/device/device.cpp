@@ -335,6 +335,8 @@ Stream& Device::add_stream(bool blocking, int priority, unsigned flags) {
 void Device::remove_stream(Stream* stream) {
   if (!streams_.contains(stream)) throw Failure(Code::kInvalidResourceHandle);
   if (open_.empty()) flush();
+  // Its work goes on, and the legacy default stream comes after it as before.
+  if (stream->blocking && open_.contains(stream->last_work)) legacy_.waits.push_back(stream->last_work);
   streams_.erase(stream);
 }
 

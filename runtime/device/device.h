@@ -319,6 +319,10 @@ class Device {
   const isa::KernelImage& check_launch(const LaunchRequest& request);
   void launch(const LaunchRequest& request, Stream& stream);
   void copy(Copy copy, Stream& stream, bool wait);
+  /// In a run for values, a copy that was not told to wait waits all the same: CUDA returns from one within
+  /// the host's memory, or from the device's to memory that is not pinned, when it is done. Not while a
+  /// kernel is known to wait for memory: the program may be what it waits for, and would hang on a GPU.
+  [[nodiscard]] bool always_waits(const Copy& copy) const;
   void fill(const Fill& fill, Stream& stream, bool wait);
   /// A function of the program. In a run for values it has a thread of its own, and others may call the
   /// device meanwhile.

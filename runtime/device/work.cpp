@@ -310,6 +310,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         work->launch = std::exchange(kernel.reusable_, {});
         work->launch.spec = &work->spec;
         work->runner = std::exchange(runner_, make_runner());
+        work->waits_for_memory = outcome == comp::FunctionalRunner::Outcome::kDeadlock;
         put_aside(std::move(work), stream);
       } else {
         end_values(run, *runner_, outcome);
@@ -405,6 +406,14 @@ void Device::copy(Copy c, Stream& stream, bool wait) {
     stage(work->copy);
   submit(std::move(work), stream);
   if (wait) synchronize(stream);
+}
+
+bool Device::always_waits(const Copy& c) const {
+  if (!options_.functional || open_.empty() || c.bytes() == 0) return false;
+  if (std::ranges::any_of(aside_, [](const auto& work) { return work->waits_for_memory; })) return false;
+  return c.direction == Copy::Direction::kHostToHost ||
+         (c.direction == Copy::Direction::kDeviceToHost &&
+          pointer_kind(c.to).memory == PointerKind::Memory::kUnregistered);
 }
 
 void Device::fill(const Fill& f, Stream& stream, bool wait) {

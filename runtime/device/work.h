@@ -18,6 +18,7 @@ struct Device::Work {
   comp::PreparedLaunch launch;
   Kernel* kernel = nullptr;                        ///< of a kLaunch for values that has not begun
   std::unique_ptr<comp::FunctionalRunner> runner;  ///< kLaunch for values that has begun and waits
+  bool waits_for_memory = false;                   ///< of such a launch: all that is left of it does
   Copy copy;
   Fill fill;
   std::function<void()> function;  ///< kHostFunction: the program's; kAction: one of ours

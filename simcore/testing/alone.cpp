@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -76,7 +77,13 @@ int run_alone(std::string_view wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A death test of the style "threadsafe" starts the program again, with the same arguments, for itself
+  // alone.
+  const bool dies = std::any_of(argv + 1, argv + argc, [](std::string_view word) {
+    return word.starts_with("--gtest_internal_run_death_test=");
+  });
   testing::InitGoogleTest(&argc, argv);
+  if (dies) return RUN_ALL_TESTS();
   constexpr std::string_view kAlone = "--alone=";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
