@@ -39,9 +39,16 @@ HostFunctions::Handle HostFunctions::call(std::function<void()> function) {
       process_ = getpid();
     }
   } catch (const std::system_error&) {
-    // Without a thread of its own it runs in the caller's.
-    calls_.clear();
-    made->function();
+    // Without a thread of its own it runs in the caller's, and what it throws is told as otherwise.
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.clear();
+    }
+    try {
+      made->function();
+    } catch (...) {
+      made->thrown = std::current_exception();
+    }
     made->done = true;
   }
   changed_.notify_all();
