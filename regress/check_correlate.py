@@ -215,7 +215,7 @@ TABLE_LIMITS = {
     ("h100_kernels", "fit"): 11.5,  # `reduce tree` has the order of ptxas, and is faster than on the card (docs/correlate.md)
     ("h100_kernels", "judge"): 7.6,  # the chained scan, whose first thread's atomics ptxas does not aggregate (docs/correlate.md)
     ("h200_copy", "fit"): 5.1,
-    ("h200_sgemm", "fit"): 17.3,
+    ("h200_sgemm", "fit"): 13.1,
     ("h200_small_kernels", "fit"): 5.3,
     ("c1060_shoc", "fit"): 9.1,
     ("c1060_shoc", "judge"): 17.8,
