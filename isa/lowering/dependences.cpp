@@ -153,6 +153,13 @@ void DependenceFinder::drop_heeding(std::vector<Access>& list) {
     if (!a.heeds) append(list, a);
 }
 
+/// Nothing writes there while the kernel runs (ld.global.nc): ptxas 13 moves such loads across stores,
+/// atomics and volatile accesses (probes for 7.5 and 9.0). Of the compilers for older machines nothing is
+/// known.
+bool DependenceFinder::is_of_constant_data(const Op& access) const {
+  return program_.machine_capability >= 70 && access.kind == OpKind::kLoad && access.memory.read_only;
+}
+
 /// Looks at accesses from the last one on, and no further than where all before come before it anyhow: then
 /// code of many accesses has no edge for each two of them.
 void DependenceFinder::order_access(std::span<const Op> ops, uint32_t i, const Op& access, bool heeds) {
@@ -160,6 +167,7 @@ void DependenceFinder::order_access(std::span<const Op> ops, uint32_t i, const O
   const Place place = place_of(access);
   places_.resize(ops.size());
   places_[i] = place;
+  if (is_of_constant_data(access)) return;
   const bool ordered = is_ordered(access);
   uint32_t behind_all = 0, free = i;  // the first access that need not come before it
   if (!ordered && last_ordered_ != kNone) {

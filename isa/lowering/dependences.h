@@ -89,6 +89,7 @@ class DependenceFinder {
 
   void edge(uint32_t from, uint32_t to);
   void order_access(std::span<const Op> ops, uint32_t i, const Op& access, bool heeds);
+  [[nodiscard]] bool is_of_constant_data(const Op& access) const;
   [[nodiscard]] Place place_of(const Op& access) const;
   static void append(std::vector<Access>& list, Access access);
   static void drop_heeding(std::vector<Access>& list);

@@ -52,6 +52,30 @@ TEST(Schedule, OnlyWhatSeesWritesOfOtherThreadsHeedsABarrier) {
   EXPECT_LT(position(old, "bar.sync 0"), position(old, "mad.lo.u32 %r5, %tid0, %tid0, 77"));
 }
 
+TEST(Schedule, LoadsOfWhatNobodyWritesPassStoresAndAtomics) {
+  // ptxas 13 for 7.5 and 9.0 (probes): all four loads come first, whatever stands between them; without .nc
+  // each waits for the store before it, which could be to its place.
+  const auto text = [](std::string_view load, std::string_view store) {
+    std::string body;
+    for (int i = 0; i < 4; ++i)
+      body += fmt::format("{} %f{}, [%in+{}]; mul.f32 %f{}, %f{}, 0f40200000; {} [%out+{}], %f{};\n", load, i,
+                          4 * i, i, i, store, 4 * i, i);
+    return thread_kernel(".reg .f32 %f<4>;", body + "ret;");
+  };
+  for (const std::string store : {"st.global.f32", "st.volatile.global.f32", "red.global.add.f32"}) {
+    for (const int capability : {75, 80, 90}) {
+      const KernelImage image = scheduled(text("ld.global.nc.f32", store), capability);
+      EXPECT_LT(position(image, "ld.global.nc.f32 %f3, [%in+12]"), position(image, store + " [%out+0], %f0"));
+      const KernelImage other = scheduled(text("ld.global.f32", store), capability);
+      EXPECT_LT(position(other, store + " [%out+0], %f0"), position(other, "ld.global.f32 %f1, [%in+4]"));
+    }
+    expect_same_everywhere(text("ld.global.nc.f32", store), 32);
+  }
+  const std::string store = "st.global.f32 [%out+0], %f0";
+  const KernelImage old = scheduled(text("ld.global.nc.f32", "st.global.f32"), 35);
+  EXPECT_LT(position(old, store), position(old, "ld.global.nc.f32 %f3, [%in+12]"));
+}
+
 TEST(Schedule, WhatIsNeededLateTakesNoRegisterBeforeABarrier) {
   // Rounds of a loop that ptxas unrolls: the sums of later rounds are not made in the gaps of the first.
   std::string rounds;
