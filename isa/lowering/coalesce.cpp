@@ -72,6 +72,7 @@ class Coalescer {
     a = find(a);
     b = find(b);
     if (a == b || program_.vars[a] != program_.vars[b]) return;
+    if (!program_.uniform.empty() && program_.uniform[a] != program_.uniform[b]) return;
     if (sizes_[a] > sizes_[b]) std::swap(a, b);
     std::vector<Segment>& to = ranges_[b];
     if (sizes_[b] + sizes_[a] > kMaxSegments || !disjoint(ranges_[a], to)) return;

@@ -13,6 +13,7 @@
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
+#include "isa/lowering/loop_nest.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -30,21 +31,26 @@ class Fuser {
       : program_(program),
         level_(level),
         ssa_(program, flow),
+        loops_(program),
         readers_(program.vars.size(), 0),
         writer_(program.vars.size(), nullptr),
+        written_in_(program.vars.size(), 0),
         written_at_(program.vars.size(), 0) {
-    for (Block& block : program.blocks) {
-      for (Op& op : block.ops) {
+    for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+      for (Op& op : program.blocks[b].ops) {
         for_each_use(op, [&](Var v) { ++readers_[v]; });
         for_each_def(op, [&](Var v) {
-          if (ssa_.is_value(v)) writer_[v] = &op;
+          if (!ssa_.is_value(v)) return;
+          writer_[v] = &op;
+          written_in_[v] = b;
         });
       }
     }
   }
 
   void run() {
-    for (Block& block : program_.blocks) {
+    for (block_ = 0; block_ < program_.blocks.size(); ++block_) {
+      Block& block = program_.blocks[block_];
       block_start_ = now_ + 1;
       for (Op& op : block.ops) {
         ++now_;
@@ -62,6 +68,7 @@ class Fuser {
         }
         for_each_def(op, [&](Var v) {
           written_at_[v] = now_;
+          written_in_[v] = block_;
           if (!ssa_.is_value(v)) writer_[v] = op.guard == kNoVar ? &op : nullptr;
         });
       }
@@ -89,6 +96,16 @@ class Fuser {
     return same ? from : nullptr;
   }
 
+  /// An operation on two values of threads in front of a loop that `v`, its result, is read in: ptxas leaves
+  /// it there, while one with a number or a parameter becomes part of what reads it.
+  [[nodiscard]] bool stays_before_loop(const Op& from, Var v) const {
+    const auto in_register = [&](const Value& s) {
+      return !s.is_literal() && (writer_[s.var] == nullptr || !recomputable(*writer_[s.var]));
+    };
+    return std::count_if(from.src.begin(), from.src.begin() + from.num_src, in_register) > 1 &&
+           loops_.enters(written_in_[v], block_);
+  }
+
   bool set_form(Op& op, uint64_t key) const {
     const SemanticRow* row = find_form(key, level_);
     if (row == nullptr) return false;
@@ -103,7 +120,7 @@ class Fuser {
     if (op.num_src != 2 || variant_of(op) != 0 || type2_of(op) != Type::kNone) return;
     for (int i = 0; i < 2; ++i) {
       const Op* from = source(op.src[i]);
-      if (from == nullptr) continue;
+      if (from == nullptr || stays_before_loop(*from, op.src[i].var)) continue;
       if (op.type == Type::kU64 || op.type == Type::kS64 ? fuse_wide(op, *from, op.src[1 - i])
                                                          : is_word(op.type) && fuse_word(op, *from, i))
         return;
@@ -257,7 +274,9 @@ class Fuser {
     for (size_t i = 0; i < f->inputs;) {
       const Value& v = f->of[i];
       const Op* from = source(v);
-      if (from != nullptr && (readers_[v.var] != 1 || type_bytes(from->type) != bytes)) from = nullptr;
+      if (from != nullptr &&
+          (readers_[v.var] != 1 || type_bytes(from->type) != bytes || stays_before_loop(*from, v.var)))
+        from = nullptr;
       const std::optional<Logic> inner = from == nullptr ? std::nullopt : logic_of(*from);
       const std::optional<Logic> joined = inner ? nested(*f, i, *inner) : std::nullopt;
       if (joined) {
@@ -405,8 +424,11 @@ class Fuser {
   Program& program_;
   SimdLevel level_;
   SsaValues ssa_;
+  LoopNest loops_;
+  uint32_t block_ = 0;  // that run() is at
   std::vector<uint32_t> readers_;
   std::vector<Op*> writer_;           // SSA values; others while their block is looked at
+  std::vector<uint32_t> written_in_;  // block
   std::vector<uint32_t> written_at_;  // when run() passed the last write
   uint32_t now_ = 0, block_start_ = 0;
 };

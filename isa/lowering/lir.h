@@ -260,6 +260,10 @@ void add_missing_instructions(Program& program, const Flow& flow, SimdLevel leve
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
 void find_uniform(Program& program, const Flow& flow);
+/// From 8.0 on: addresses that are made in front of a loop, and are equal for all lanes, stay in registers of
+/// the warp, and each access takes a copy of its own, as ptxas has it where registers are few. True if some
+/// are.
+bool carry_addresses(Program& program, const Flow& flow, SimdLevel level);
 /// Of an order of operations: schedule.h
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible

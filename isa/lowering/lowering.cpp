@@ -171,9 +171,10 @@ std::vector<lir::Order> orders_in_lockstep(lir::BlockScheduler& scheduler, uint3
 /// compute capability 7.0 on, where that is so, among schedules that look less far ahead the one that waits
 /// least often for global memory. If none stays below the limit, only loads start early, and the block is
 /// unchanged if even that takes too many. Before 7.0 this holds for all blocks together. `needed`: registers
-/// of the program as it is.
-void schedule_within(lir::Program& program, lir::BlockScheduler& scheduler, uint32_t limit, uint32_t needed,
-                     bool lockstep) {
+/// of the program as it is. How often a warp waits for global memory then, in all blocks together (7.0 and
+/// up).
+uint32_t schedule_within(lir::Program& program, lir::BlockScheduler& scheduler, uint32_t limit,
+                         uint32_t needed, bool lockstep) {
   // Operations of a kernel for which only the first is tried: it bounds the time.
   constexpr size_t kLarge = 4096;
   const uint32_t most = std::max(needed, limit);
@@ -181,15 +182,19 @@ void schedule_within(lir::Program& program, lir::BlockScheduler& scheduler, uint
   if (lockstep) {
     std::vector<lir::Order> orders = orders_in_lockstep(scheduler, blocks, limit, most);
     for (size_t b = 0; b < orders.size(); ++b) program.blocks[b].ops = std::move(orders[b].ops);
-    return;
+    return 0;
   }
   size_t operations = 0;
   for (const lir::Block& block : program.blocks) operations += block.ops.size();
+  uint32_t waits = 0;
   for (uint32_t b = 0; b < blocks; ++b) {
     scheduler.choose(b);
-    if (std::optional<lir::Order> best = best_order(scheduler, limit, most, operations <= kLarge))
-      program.blocks[b].ops = std::move(best->ops);
+    std::optional<lir::Order> best = best_order(scheduler, limit, most, operations <= kLarge);
+    if (!best) continue;
+    program.blocks[b].ops = std::move(best->ops);
+    waits += best->waits;
   }
+  return waits;
 }
 
 /// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each
@@ -202,26 +207,52 @@ uint32_t next_limit(uint32_t limit, uint32_t register_file) {
   return std::max(with(warps), limit + kUnit);
 }
 
-/// The limit that the schedule keeps in the end: the next one up to `most` with which fewer warps fit an SM,
-/// for as long as no schedule keeps to it.
-uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, const Function& entry,
-                                const LoweringOptions& options, uint32_t most) {
+/// What a schedule comes to.
+struct Scheduled {
+  uint32_t limit = 0;      ///< that it keeps
+  uint32_t registers = 0;  ///< 7.0 and up
+  uint32_t waits = 0;      ///< see schedule_within()
+};
+
+/// The limit that the schedule keeps in the end is the next one up to `most` with which fewer warps fit an
+/// SM, for as long as no schedule keeps to it.
+Scheduled schedule_from(lir::Program& program, const lir::Flow& flow, uint32_t limit,
+                        const LoweringOptions& options, uint32_t most) {
   const bool lockstep = options.machine_capability < 70;
-  uint32_t limit = schedule_limit(entry, options, most);
   lir::Liveness live = lir::compute_liveness(program, flow);
   const uint32_t needed = lir::machine_registers(program, live);
   lir::BlockScheduler scheduler(program, live.crossings, lockstep);
   for (;; limit = std::min(next_limit(limit, options.register_file), most)) {
     lir::Program scheduled = program;
-    schedule_within(scheduled, scheduler, limit, needed, lockstep);
-    const bool higher = options.machine_capability >= 70 && limit < most;
-    if (higher) {
+    Scheduled result{limit, 0, schedule_within(scheduled, scheduler, limit, needed, lockstep)};
+    if (options.machine_capability >= 70) {
       lir::find_segments(scheduled, live);
-      if (lir::machine_registers(scheduled, live) > limit) continue;
+      result.registers = lir::machine_registers(scheduled, live);
+      if (limit < most && result.registers > limit) continue;
     }
     program = std::move(scheduled);
-    return limit;
+    return result;
   }
+}
+
+/// The limit that the schedule keeps. Addresses are carried in registers of the warp where that lowers it or
+/// spares waits, and, of kernels with which a full SM's threads have no registers enough, where it takes
+/// fewer.
+uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, const Function& entry,
+                                const LoweringOptions& options, uint32_t most, SimdLevel simd) {
+  const uint32_t limit = schedule_limit(entry, options, most);
+  lir::Program carrying = program;
+  const bool carries = lir::carry_addresses(carrying, flow, simd);
+  const Scheduled plain = schedule_from(program, flow, limit, options, most);
+  if (!carries) return plain.limit;
+  const Scheduled other = schedule_from(carrying, flow, limit, options, most);
+  const bool better = other.limit != plain.limit ? other.limit < plain.limit
+                      : plain.limit > limit && other.registers != plain.registers
+                          ? other.registers < plain.registers
+                          : other.waits < plain.waits;
+  if (!better) return plain.limit;
+  program = std::move(carrying);
+  return other.limit;
 }
 
 /// Values of 64 and 128 bits begin at multiples of two and four registers, so not every register between them
@@ -337,7 +368,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::time_as_machine(program);
     if (rewritten) lir::time_known_divisors(program);
     if (options.level == LoweringLevel::kSchedule)
-      schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
+      schedule_to = schedule_for_occupancy(program, flow, entry, options, limit, simd);
     lir::coalesce(program, flow);
   } else {
     lir::time_as_machine(program);

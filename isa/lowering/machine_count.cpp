@@ -8,6 +8,7 @@
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
+#include "isa/lowering/loop_nest.h"
 #include "isa/lowering/machine_mix.h"
 #include "isa/lowering/machine_readers.h"
 
@@ -49,7 +50,11 @@ class Counter {
         flow_(flow),
         readers_(program),
         divergent_(computed_from_lanes(program, flow)),
-        dominators_(static_cast<uint32_t>(program.blocks.size()), flow) {
+        dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
+        loops_(program),
+        read_in_(program.vars.size(), kNone) {
+    for (uint32_t b = 0; b < program.blocks.size(); ++b)
+      for (const Op& op : program.blocks[b].ops) for_each_use(op, [&](Var v) { read_in_[v] = b; });
     for (const Block& block : program.blocks)
       waits_before_.push_back(
           waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
@@ -68,6 +73,7 @@ class Counter {
     std::vector<std::vector<uint32_t>> all(program_.blocks.size());
     for (size_t b = 0; b < all.size(); ++b) {
       uint32_t owed = 0;
+      block_at_ = static_cast<uint32_t>(b);
       forget();
       for (const Op& op : program_.blocks[b].ops) {
         uint32_t n = 1;
@@ -211,7 +217,9 @@ class Counter {
     }
   }
 
-  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3.
+  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3. In
+  /// another block, but no loop behind it, that is so for sums with a number (probes of ptxas 13 for 7.5
+  /// and 9.0).
   bool joins_sum(const Op& op) {
     if (!Readers::is_word_sum(op) || op.guard != kNoVar) return false;
     for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
@@ -219,6 +227,9 @@ class Counter {
     }
     const Var d = op.dst[0];
     if (readers_.all[d] != 1 || readers_.word_sums[d] != 1) return false;
+    const bool with_number = std::any_of(op.src.begin(), op.src.begin() + op.num_src,
+                                         [](const Value& v) { return v.is_literal(); });
+    if (read_in_[d] != block_at_ && (!with_number || loops_.enters(block_at_, read_in_[d]))) return false;
     return summed_.insert(d).second;
   }
 
@@ -460,7 +471,9 @@ class Counter {
   bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
   Dominators dominators_;
-  uint32_t block_at_ = 0;  // that is counted
+  LoopNest loops_;
+  std::vector<uint32_t> read_in_;  // block of the last reader of each variable
+  uint32_t block_at_ = 0;          // that is counted
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions

@@ -12,6 +12,7 @@
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
 #include "isa/lowering/liveness.h"
+#include "isa/lowering/loop_nest.h"
 #include "isa/lowering/uniformity.h"
 
 namespace gpusim::isa::lir {
@@ -69,28 +70,41 @@ bool is_integer_sum(const Op& op) {
   return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && is_integer(op.type);
 }
 
+/// An access to global memory whose address begins with a register.
+bool has_register_address(const Op& op) {
+  return op.is_memory() && op.memory.has_base && !op.src[0].is_literal() &&
+         (op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric);
+}
+
 class Finder {
  public:
-  Finder(const Program& program, const Flow& flow)
+  /// `carries`: addresses that are made in front of a loop may stay.
+  Finder(const Program& program, const Flow& flow, bool carries)
       : program_(program),
         uniform_(program.vars.size(), false),
+        carried_(program.vars.size(), false),
         readers_(program.vars.size(), 0),
-        made_(program.vars.size(), nullptr) {
+        made_(program.vars.size(), nullptr),
+        made_in_(program.vars.size(), 0),
+        loops_(program) {
     const SsaValues ssa(program, flow);
     if (uniform_addresses()) find_pointers(flow, ssa);
     named_by_.resize(program.vars.size());
-    for (const Block& block : program.blocks) {
-      for (const Op& op : block.ops) {
+    for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+      for (const Op& op : program.blocks[b].ops) {
         const auto number = static_cast<uint32_t>(ops_.size());
         ops_.push_back(&op);
+        in_block_.push_back(b);
         for_each_use(op, [&](Var v) { ++readers_[v]; });
         for_each_use(op, [&](Var v) { named_by_[v].push_back(number); });
         for_each_def(op, [&](Var v) { named_by_[v].push_back(number); });
         if (op.num_dst != 1 || op.dst[0] == kNoVar || !ssa.is_value(op.dst[0])) continue;
         uniform_[op.dst[0]] = is_source(op) || has_uniform_form(op);
         made_[op.dst[0]] = &op;
+        made_in_[op.dst[0]] = b;
       }
     }
+    if (carries) find_carried(ssa);
   }
 
   std::vector<bool> run() {
@@ -128,6 +142,16 @@ class Finder {
     }
     for (Var v = 0; v < fits.size(); ++v)
       uniform_[v] = written[v] && fits[v] && !divergent[v] && !ssa.is_value(v);
+  }
+
+  /// The bases of accesses in loops that are written in front of them.
+  void find_carried(const SsaValues& ssa) {
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      for (const Op& op : program_.blocks[b].ops) {
+        if (!has_register_address(op) || !ssa.is_value(op.src[0].var)) continue;
+        if (loops_.enters(made_in_[op.src[0].var], b)) carried_[op.src[0].var] = true;
+      }
+    }
   }
 
   /// Those that name `v` are visited again, in this round or in the next: what an operation keeps depends on
@@ -186,9 +210,8 @@ class Finder {
 
   /// Its base may be in a uniform register.
   [[nodiscard]] bool takes_uniform_address(const Op& op) const {
-    if (!uniform_addresses() || !op.is_memory() || !op.memory.has_base) return false;
-    if (op.memory.space != Space::kGlobal && op.memory.space != Space::kGeneric) return false;
-    return !op.src[0].is_literal() && uniform_[op.src[0].var];
+    return has_register_address(op) && uniform_[op.src[0].var] &&
+           (uniform_addresses() || carried_[op.src[0].var]);
   }
 
   /// By an operation on registers of threads: one operand may be another thing.
@@ -220,23 +243,67 @@ class Finder {
       return made->kind == OpKind::kLoad || program_.machine_capability < kNumbersUniformFrom;
     }
     const bool shifts = static_cast<Opcode>(made->opcode()) == Opcode::kShl;
-    return readers_[v] == 1 && is_integer_sum(reader) && (is_integer_sum(*made) || shifts);
+    return readers_[v] == 1 && is_integer_sum(reader) && (is_integer_sum(*made) || shifts) &&
+           !(is_integer_sum(*made) && loops_.enters(made_in_[v], in_block_[at_]));
   }
 
   const Program& program_;
-  std::vector<bool> uniform_;
+  std::vector<bool> uniform_, carried_;
   std::vector<uint32_t> readers_;
-  std::vector<const Op*> made_;                         // what is written once
+  std::vector<const Op*> made_;    // what is written once
+  std::vector<uint32_t> made_in_;  // the block of that
+  LoopNest loops_;
   std::set<uint64_t> factors_;                          // of products, in a thread's registers
   std::map<uint64_t, std::vector<uint32_t>> products_;  // by their factor
   std::vector<const Op*> ops_;
+  std::vector<uint32_t> in_block_;               // of each operation
   std::vector<std::vector<uint32_t>> named_by_;  // of each variable, operations
   std::set<uint32_t> due_, due_again_;           // to be visited in this round and in the next
   uint32_t at_ = 0;
 };
 
+/// A copy in a register of a thread.
+Op copy_of(const Value& address, Var copy, const Op& access, SimdLevel level) {
+  Op op;
+  op.key = form_key(Opcode::kMov, Type::kB64);
+  op.kind = OpKind::kAlu;
+  op.op_class = OpClass::kInt64;
+  op.exec = find_form(op.key, level)->exec;
+  op.type = Type::kB64;
+  op.dst[op.num_dst++] = copy;
+  op.src[op.num_src++] = address;
+  op.ptx_index = access.ptx_index;
+  op.scope = access.scope;
+  return op;
+}
+
 }  // namespace
 
-void find_uniform(Program& program, const Flow& flow) { program.uniform = Finder(program, flow).run(); }
+void find_uniform(Program& program, const Flow& flow) {
+  program.uniform = Finder(program, flow, false).run();
+}
+
+bool carry_addresses(Program& program, const Flow& flow, SimdLevel level) {
+  if (program.uniform.empty() || program.machine_capability < kThreadAddressesFrom) return false;
+  std::vector<bool> uniform = Finder(program, flow, true).run();
+  bool changed = false;
+  for (Block& block : program.blocks) {
+    std::vector<Op> ops;
+    ops.swap(block.ops);
+    for (Op& op : ops) {
+      if (has_register_address(op) && uniform[op.src[0].var]) {
+        const Var address = op.src[0].var, copy = program.new_var(program.vars[address]);
+        uniform.push_back(false);
+        if (!program.narrow.empty()) program.narrow.push_back(program.narrow[address]);
+        block.ops.push_back(copy_of(op.src[0], copy, op, level));
+        op.src[0].var = copy;
+        changed = true;
+      }
+      block.ops.push_back(op);
+    }
+  }
+  program.uniform = std::move(uniform);
+  return changed;
+}
 
 }  // namespace gpusim::isa::lir
