@@ -121,16 +121,25 @@ class Fuser {
     for (int i = 0; i < 2; ++i) {
       const Op* from = source(op.src[i]);
       if (from == nullptr || stays_before_loop(*from, op.src[i].var)) continue;
-      if (op.type == Type::kU64 || op.type == Type::kS64 ? fuse_wide(op, *from, op.src[1 - i])
+      if (op.type == Type::kU64 || op.type == Type::kS64 ? fuse_wide(op, *from, i)
                                                          : is_word(op.type) && fuse_word(op, *from, i))
         return;
     }
   }
 
-  /// 64-bit sum of `rest` and a product of two words, or of an extended word shifted left.
-  bool fuse_wide(Op& op, const Op& from, const Value& rest) {
+  /// 64-bit sum of `rest` and a product of two words, or of an extended word shifted left. One of 64 bits, if
+  /// nobody else reads it: the instruction that multiplies its lower words adds 64 bits.
+  bool fuse_wide(Op& op, const Op& from, int i) {
+    const Value rest = op.src[1 - i];
     Value a, b;
     Type type = Type::kNone;
+    if (is_alu(from, Opcode::kMul) && variant_of(from) == 0 && type_bytes(from.type) == 8 &&
+        !is_float(from.type) && readers_[op.src[i].var] == 1) {
+      if (!set_form(op, form_key(Opcode::kMad, from.type))) return false;
+      op.joined = static_cast<uint8_t>(op.joined + 1);
+      set_sources(op, {from.src[0], from.src[1], rest});
+      return true;
+    }
     if (is_alu(from, Opcode::kMul) && variant_of(from) == kVarWide && is_word(from.type)) {
       type = from.type;
       a = from.src[0];

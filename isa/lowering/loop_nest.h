@@ -14,6 +14,7 @@ class LoopNest {
   [[nodiscard]] bool enters(uint32_t from, uint32_t to) const {
     return from < to ? latest_begin_[to] > from : earliest_end_[to] < from;
   }
+  [[nodiscard]] bool in_loop(uint32_t block) const { return earliest_end_[block] != kNone; }
 
  private:
   /// Of the loops that hold each block; 0 and kNone where none does.

@@ -40,6 +40,9 @@ constexpr int kDescribesGlobalFrom = 80;
 /// The first whose calls take their address in fewer instructions.
 constexpr int kCallsShortFrom = 90;
 
+/// Numbers of 64 bits that stay in registers of the warp (probes of ptxas 13: four do, six do not).
+constexpr size_t kMostDoubles = 4;
+
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
 
@@ -75,11 +78,13 @@ class Counter {
       uint32_t owed = 0;
       block_at_ = static_cast<uint32_t>(b);
       forget();
+      const bool hoists = hoists_doubles(block_at_);
       for (const Op& op : program_.blocks[b].ops) {
         uint32_t n = 1;
         if (op.kind == OpKind::kAlu) {
           const size_t before = subroutines_.size();
           n = arithmetic(op);
+          if (!hoists) n += double_literals(op);
           const bool is_sequence = subroutines_.size() != before;
           if (is_sequence) {
             const uint32_t subroutine = subroutines_.begin()->second.count;
@@ -168,6 +173,7 @@ class Counter {
   void forget() {
     in_registers_.clear();
     summed_.clear();
+    if (doubles_.size() > kMostDoubles) doubles_.clear();
     turns_.clear();
     divisors_.clear();
     stored_.clear();
@@ -193,7 +199,7 @@ class Counter {
     if (calls_system(op)) return system_call(op);
     switch (op.kind) {
       case OpKind::kAlu:
-        return arithmetic(op) + literals(op);
+        return arithmetic(op) + literals(op) + double_literals(op);
       case OpKind::kLoad:
         if (reads_constant_bank(op) || op.memory.space == Space::kParam) return parameter(op);
         return 1;
@@ -284,6 +290,8 @@ class Counter {
         if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 || op.type == Type::kF64 ? 1 : 7;
         return sequence(op.key, op.op_class, op.type == Type::kF64 ? Sequence{18, 37} : Sequence{16, 47});
       case Opcode::kRsqrt:
+        if (op.type == Type::kF64) return sequence(op.key, op.op_class, {17, 34});
+        [[fallthrough]];
       case Opcode::kEx2:
       case Opcode::kLg2:
         return op.type == Type::kF32 && (variant & kVarFtz) == 0 ? 4 : 1;
@@ -293,7 +301,7 @@ class Counter {
       case Opcode::kMul:
       case Opcode::kMad:
         if (is_float_type || !wide) return 1;
-        if ((variant & kVarHi) == 0) return 4;
+        if ((variant & kVarHi) == 0) return product_of_64_bits(op);
         return is_signed(op.type) ? 16 : 7;
       case Opcode::kMin:
       case Opcode::kMax:
@@ -323,6 +331,20 @@ class Counter {
       default:
         return wide && !is_float_type ? 2 : 1;
     }
+  }
+
+  /// Of 64 bits, of which the upper half is zero, or is nothing that anyone reads.
+  [[nodiscard]] bool is_word(Var v) const { return v < program_.narrow.size() && program_.narrow[v]; }
+  /// The lower words' product, with 64 bits added to it; each lower word by the other's upper one, unless
+  /// that is zero; and their sum (probes of ptxas 13).
+  [[nodiscard]] uint32_t product_of_64_bits(const Op& op) const {
+    uint32_t crosswise = 0;
+    for (int i = 0; i < 2; ++i) {
+      const Value& v = op.src[i];
+      const bool word = v.is_literal() ? v.launch_constant == kNone && v.bits >> 32 == 0 : is_word(v.var);
+      crosswise += word ? 0 : 1;
+    }
+    return crosswise == 0 ? 1 : 2 + crosswise;
   }
 
   /// Of a value put together from its parts, or taken apart: the halves of a pair are registers.
@@ -390,6 +412,32 @@ class Counter {
       if (taken++ > 0 && in_registers_.insert(v.bits).second) ++extra;
     }
     return extra + loads;
+  }
+  /// From 9.0 on a number of 64 bits whose lower half is not zero is put into a register of the warp, by two
+  /// instructions, where a block first needs it, or the kernel, if there are few.
+  uint32_t double_literals(const Op& op) {
+    uint32_t n = 0;
+    for_each_double(op, [&](uint64_t bits) { n += doubles_.insert(bits).second ? 2 : 0; });
+    return n;
+  }
+  template <class Fn>
+  void for_each_double(const Op& op, Fn fn) const {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    if (!loads_constants() || op.kind != OpKind::kAlu || op.type != Type::kF64 || opcode == Opcode::kMov ||
+        opcode == Opcode::kSelp || opcode == Opcode::kCvt)
+      return;
+    for (int i = 0; i < op.num_src; ++i) {
+      const Value& v = op.src[i];
+      if (v.is_literal() && v.launch_constant == kNone && static_cast<uint32_t>(v.bits) != 0) fn(v.bits);
+    }
+  }
+  /// In front of a loop, if they are few.
+  [[nodiscard]] bool hoists_doubles(uint32_t block) const {
+    if (!loads_constants() || !loops_.in_loop(block)) return false;
+    std::set<uint64_t> numbers;
+    for (const Op& op : program_.blocks[block].ops)
+      for_each_double(op, [&](uint64_t bits) { numbers.insert(bits); });
+    return numbers.size() <= kMostDoubles;
   }
   /// Of the constants of the launch that the operation reads, where no operand can be one.
   uint32_t constant_loads(const Op& op) {
@@ -465,6 +513,7 @@ class Counter {
   const Readers readers_;
   std::set<uint64_t> in_registers_;             // constants of a block
   std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
+  std::set<uint64_t> doubles_;                  // constants of a block, see double_literals()
   std::set<Var> summed_;                        // of a block: waits for the sum that takes it
   std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without

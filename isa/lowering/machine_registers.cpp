@@ -36,10 +36,11 @@ uint32_t own_registers(const Op& op) {
     case OpClass::kFp32SqrtRn:
       return 3;
     case OpClass::kIntDiv64:
-    case OpClass::kFp64Div:
       return 13;
+    case OpClass::kFp64Div:
+      return static_cast<Opcode>(op.opcode()) == Opcode::kRcp ? 4 : 13;
     case OpClass::kFp64Sqrt:
-      return 10;
+      return static_cast<Opcode>(op.opcode()) == Opcode::kRsqrt ? 3 : 10;
     default:
       return 0;
   }
