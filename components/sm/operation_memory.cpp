@@ -58,6 +58,14 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
   warp.stack.advance();
 }
 
+/// Cycles of a round of the loop that adds floating-point numbers in shared memory.
+uint64_t OperationIssue::round_of_sums(const Warp& warp, const MicroOp& op) {
+  const auto latency = [&](OpClass c) { return uint64_t{warp.timing_of(c).latency}; };
+  return latency(OpClass::kLoadShared) +
+         latency(op.type == isa::Type::kF64 ? OpClass::kFp64 : OpClass::kFp32) + latency(op.op_class) +
+         latency(OpClass::kInt) + latency(OpClass::kBranch);
+}
+
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   isa::MemoryAccess& access = sm_.access;
@@ -69,12 +77,17 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   const LaneMask remote = access.remote, all = access.lanes;
   if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
   SharedMemoryCost cost;
+  uint32_t rounds = 0;
   if (access.lanes.any()) {
     // A test of an mbarrier, whose result is a predicate, changes nothing.
     const OpKind kind =
         op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous ? OpKind::kLoad : op.kind;
     cost = shared_access_cost(sm_.shared_rules, access, kind);
-    if (kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
+    rounds = kind == OpKind::kAtomic ? shared_sum_rounds(sm_.shared_rules, op, access) : 0;
+    if (rounds != 0)
+      cost.steps *= 2 * rounds;  // a load and a swap in each
+    else if (kind == OpKind::kAtomic)
+      cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
   }
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;
@@ -87,7 +100,9 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   if (remote.any()) data = remote_timing(warp, op, now, extra);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
   // What goes on with an asynchronous copy need not wait for the bytes.
-  const uint64_t ready = op.memory.asynchronous ? start : std::max(start + timing.latency + local, data);
+  const uint64_t looped = rounds == 0 ? 0 : rounds * round_of_sums(warp, op) - timing.latency;
+  const uint64_t ready =
+      op.memory.asynchronous ? start : std::max(start + timing.latency + local + looped, data);
   mark_ready(w, op, ready, StallCause::kSharedMemory);
   if (sm_.barrier_awaits_stores && op.kind != OpKind::kLoad && !op.memory.asynchronous) {
     uint64_t& stored_at = sm_.block_of(warp).stored_at;

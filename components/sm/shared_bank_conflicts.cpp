@@ -165,10 +165,10 @@ uint32_t busiest_word(const isa::MemoryAccess& access) {
 }  // namespace
 
 SharedMemoryRules shared_memory_rules(const core::MachineConfig& machine) {
-  constexpr int64_t kPairsFrom = 70;
+  constexpr int64_t kPairsFrom = 70, kLoopsForSumsFrom = 50;
   return {static_cast<uint32_t>(machine.shared.banks), static_cast<uint32_t>(machine.shared.bank_bytes),
           static_cast<uint32_t>(machine.shared.lanes_per_access),
-          machine.gpu.compute_capability >= kPairsFrom};
+          machine.gpu.compute_capability >= kPairsFrom, machine.gpu.compute_capability >= kLoopsForSumsFrom};
 }
 
 SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
@@ -225,6 +225,12 @@ uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAc
     steps += busiest;
   }
   return steps;
+}
+
+uint32_t shared_sum_rounds(const SharedMemoryRules& rules, const isa::MicroOp& op,
+                           const isa::MemoryAccess& access) {
+  if (!rules.loops_for_sums || op.kind != isa::OpKind::kAtomic || !isa::is_float(op.type)) return 0;
+  return busiest_word(access);
 }
 
 }  // namespace gpusim::comp

@@ -20,6 +20,8 @@ struct SharedMemoryRules {
   /// Wide loads go to twice as many lanes at a time if lanes l and l ^ 1, or lanes l and l ^ 2, have the same
   /// address throughout the warp, as far as they are active. From compute capability 7.0 on.
   bool pairs = false;
+  /// A sum of floating-point numbers is a loop: a load, the sum, and a compare-and-swap. From 5.0 on.
+  bool loops_for_sums = false;
 };
 
 [[nodiscard]] SharedMemoryRules shared_memory_rules(const core::MachineConfig& machine);
@@ -41,5 +43,13 @@ struct SharedMemoryCost {
 /// bins of a histogram take 3.5 steps that way, as on an H100 (regress/hardware), and not 6.1.
 [[nodiscard]] uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
                                            const SharedMemoryCost& cost);
+
+/// Rounds of the loop in which the lanes add floating-point numbers, in each of which one lane of each word
+/// succeeds; 0: another operation, or no loop. There are integer atomics in shared memory and
+/// compare-and-swap, with which all others are made (Maxwell Tuning Guide, "Shared Memory Atomics"); ptxas 13
+/// writes LDS, the sum, ATOMS.CAS, a test and a branch back for 7.5, 8.0 and 9.0. A swap that fails because
+/// of another warp's is not seen.
+[[nodiscard]] uint32_t shared_sum_rounds(const SharedMemoryRules& rules, const isa::MicroOp& op,
+                                         const isa::MemoryAccess& access);
 
 }  // namespace gpusim::comp

@@ -259,5 +259,24 @@ TEST(SharedMemory, AtomicsTakeTheLanesOfTheBusiestBank) {
   EXPECT_EQ(atomic_steps(kWholeWarps, access_of(8, ~0u, [](uint64_t lane) { return lane % 16 * 128; })), 32u);
 }
 
+TEST(SharedMemory, SumsOfFloatsTakeARoundForEachLaneOfTheBusiestWord) {
+  const auto rounds = [](int64_t capability, isa::OpKind kind, isa::Type type, uint64_t words) {
+    core::MachineConfig machine;
+    machine.gpu.compute_capability = capability;
+    isa::MicroOp op;
+    op.kind = kind;
+    op.type = type;
+    return shared_sum_rounds(shared_memory_rules(machine), op,
+                             access_of(4, ~0u, [&](uint64_t lane) { return lane % words * 4; }));
+  };
+  using isa::OpKind, isa::Type;
+  EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kF32, 1), 32u);
+  EXPECT_EQ(rounds(90, OpKind::kAtomic, Type::kF32, 8), 4u);
+  EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kF64, 32), 1u);
+  EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kU32, 1), 0u);
+  EXPECT_EQ(rounds(70, OpKind::kLoad, Type::kF32, 1), 0u);
+  EXPECT_EQ(rounds(35, OpKind::kAtomic, Type::kF32, 1), 0u);
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -40,6 +40,9 @@ constexpr int kDescribesGlobalFrom = 80;
 /// The first whose calls take their address in fewer instructions.
 constexpr int kCallsShortFrom = 90;
 
+/// The first that has instructions for a sum and a minimum, and for minima of three.
+constexpr int kJoinsExtremesFrom = 90;
+
 /// Numbers of 64 bits that stay in registers of the warp (probes of ptxas 13: four do, six do not).
 constexpr size_t kMostDoubles = 4;
 
@@ -52,12 +55,18 @@ class Counter {
       : program_(program),
         flow_(flow),
         readers_(program),
+        joins_extremes_(program.machine_capability >= kJoinsExtremesFrom),
         divergent_(computed_from_lanes(program, flow)),
         dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
         loops_(program),
-        read_in_(program.vars.size(), kNone) {
+        read_in_(program.vars.size(), kNone),
+        read_by_(program.vars.size(), nullptr) {
     for (uint32_t b = 0; b < program.blocks.size(); ++b)
-      for (const Op& op : program.blocks[b].ops) for_each_use(op, [&](Var v) { read_in_[v] = b; });
+      for (const Op& op : program.blocks[b].ops)
+        for_each_use(op, [&](Var v) {
+          read_in_[v] = b;
+          read_by_[v] = &op;
+        });
     for (const Block& block : program.blocks)
       waits_before_.push_back(
           waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
@@ -91,6 +100,8 @@ class Counter {
             subroutines_.clear();
             n = op.op_class == OpClass::kIntDiv64 ? n + subroutine : n - std::min(n, kOnlyForSubroutine);
           }
+        } else if (op.kind == OpKind::kAtomic) {
+          n = atomic(op);
         }
         const uint32_t slots = n == 0 ? 1 : n - std::min(owed, n - 1);
         owed = owed + slots - n;
@@ -173,6 +184,7 @@ class Counter {
   void forget() {
     in_registers_.clear();
     summed_.clear();
+    taken_.clear();
     if (doubles_.size() > kMostDoubles) doubles_.clear();
     turns_.clear();
     divisors_.clear();
@@ -195,6 +207,15 @@ class Counter {
     return asserts ? 19 : 12;
   }
 
+  /// A sum of floating-point numbers in shared memory is a loop of a load, the sum, a compare-and-swap, a
+  /// test, two for 64 bits, and a branch back, with what lanes need to meet behind it.
+  [[nodiscard]] uint32_t atomic(const Op& op) const {
+    constexpr int kLoopsFrom = 50, kMeetsInTwoFrom = 80;
+    const bool sums = op.memory.space == Space::kShared && (op.type == Type::kF32 || op.type == Type::kF64);
+    if (!sums || program_.machine_capability < kLoopsFrom) return 1;
+    return 5 + (op.type == Type::kF64 ? 1 : 0) + (program_.machine_capability < kMeetsInTwoFrom ? 3 : 2);
+  }
+
   uint32_t count(const Op& op) {
     if (calls_system(op)) return system_call(op);
     switch (op.kind) {
@@ -205,6 +226,8 @@ class Counter {
         return 1;
       case OpKind::kStore:
         return 1 + stored_literals(op);
+      case OpKind::kAtomic:
+        return atomic(op);
       case OpKind::kBranchTable:
         return 6;  // the table's address, the entry, and the jump
       case OpKind::kCall:
@@ -246,8 +269,33 @@ class Counter {
            opcode != Opcode::kCvt && opcode != Opcode::kShr && opcode != Opcode::kAnd;
   }
 
+  /// From 9.0 on a minimum or maximum of words is one instruction with a sum of two that it takes, or with
+  /// one of its kind, or a maximum with 0 with any (VIADDMNMX, VIMNMX3, VIMNMX.RELU; probes of ptxas 13).
+  bool joins_extreme(const Op& op) {
+    if (!joins_extremes_ || op.guard != kNoVar || op.num_dst != 1 || type_bytes(op.type) != 4) return false;
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    const Var d = op.dst[0];
+    if (readers_.all[d] != 1 || read_in_[d] != block_at_) return false;
+    const Op& reader = *read_by_[d];
+    if (!is_extreme(reader) || reader.guard != kNoVar || type_bytes(reader.type) != 4) return false;
+    const bool is_relu = static_cast<Opcode>(reader.opcode()) == Opcode::kMax && is_signed(reader.type) &&
+                         reader.src[1].is_literal() && reader.src[1].launch_constant == kNone &&
+                         reader.src[1].bits == 0;
+    const bool alike = opcode == static_cast<Opcode>(reader.opcode()) && op.type == reader.type;
+    const bool fits = is_extreme(op) ? alike || is_relu : Readers::is_word_sum(op);
+    return fits && taken_.count(&op) == 0 && taken_.insert(&reader).second;
+  }
+  [[nodiscard]] static bool is_extreme(const Op& op) {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kMin || opcode == Opcode::kMax) &&
+           is_integer(op.type) && !is_packed16(op.type) && op.num_src == 2;
+  }
+
   uint32_t arithmetic(const Op& op) {
-    if (joins_sum(op)) return 0;
+    const bool takes_sum = std::any_of(op.src.begin(), op.src.begin() + op.num_src, [&](const Value& v) {
+      return !v.is_literal() && summed_.count(v.var) != 0;
+    });
+    if (joins_sum(op) || (!takes_sum && joins_extreme(op))) return 0;
     const auto opcode = static_cast<Opcode>(op.opcode());
     const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
     const auto variant = static_cast<uint32_t>(op.key);
@@ -514,15 +562,18 @@ class Counter {
   std::set<uint64_t> in_registers_;             // constants of a block
   std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
   std::set<uint64_t> doubles_;                  // constants of a block, see double_literals()
-  std::set<Var> summed_;                        // of a block: waits for the sum that takes it
-  std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
+  const bool joins_extremes_;
+  std::set<const Op*> taken_;  // of a block: minima and maxima that are one with another
+  std::set<Var> summed_;       // of a block: waits for the sum that takes it
+  std::set<Var> turns_;        // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
   Dominators dominators_;
   LoopNest loops_;
-  std::vector<uint32_t> read_in_;  // block of the last reader of each variable
-  uint32_t block_at_ = 0;          // that is counted
+  std::vector<uint32_t> read_in_;   // block of the last reader of each variable
+  std::vector<const Op*> read_by_;  // that reader
+  uint32_t block_at_ = 0;           // that is counted
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
