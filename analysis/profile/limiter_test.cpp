@@ -115,11 +115,12 @@ TEST_F(LimiterLine, OfDramIsThatOfTheBytesThatItMoves) {
 TEST_F(LimiterLine, OfAPortIsThatOfThePacketsThatItCarries) {
   unit("lsu_wait_network", "SM", 80, 0.7, 0.7);
   unit("request_out", "partition", 64, 0.8, 0.8);
+  kernel.per_pc.numbers["transactions"][0] = 9000;
   kernel.counters["noc_requests"] = 3700;
   ASSERT_EQ(name(), "network");
-  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`st.global.f32")) << "the L1 had 2800 of the loads";
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`st.global.f32")) << "the L1 had 8500 of the loads";
   kernel.units.back().unit = "reply_in";
-  kernel.counters["noc_requests"] = 6500;
+  kernel.counters["noc_requests"] = 12'200;
   EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`ld.global.f32")) << "they bring the data";
 }
 
