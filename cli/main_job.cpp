@@ -379,6 +379,14 @@ int run_main_job(const MainJobArguments& a) {
     print_error("{}: error: {}\n", result.status == Status::kUnrecorded ? "gpusim" : a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
+  const auto has_atomics = [](const comp::KernelResult& k) { return k.total.atomics != 0; };
+  if (exit_code(result) == kWrongResult && std::ranges::any_of(result.kernels, has_atomics))
+    print_error(
+        "{}: note: the kernels use atomics: what depends on the order in which they are carried out is "
+        "another "
+        "in a run on another machine or for values only, as are results that gpusim run --export has "
+        "written\n",
+        a.ptx);
   if (simulation.options().checks.any())
     print_error("{}", comp::check_report(simulation.options().checks, result.findings, result.check_counts));
   return exit_code(result);

@@ -70,7 +70,7 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
         fmt::format("{}: error: the program has several PTX files, of which a recording holds the first\n  "
                     "hint: gpusim study run varies what you want to know",
                     recording.path()));
-  if (recording.ptx().empty())
+  if (recording.of_program())
     throw core::InputError(fmt::format(
         "{}: error: it is the recording of a program that gpusim run ran, whose launches cannot be "
         "simulated again\n  hint: gpusim run --functional --export FOLDER -- PROGRAM writes them "
@@ -97,7 +97,16 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
       throw core::InputError(fmt::format("{}: error: is not the launch file that was recorded in {}",
                                          launch_file, recording.path()));
   } else {
-    o.launch = core::parse_launch(recording.launch_text(), file_name(given.one("--launch")), params, seed);
+    const std::string name = file_name(given.one("--launch"));
+    try {
+      o.launch = core::parse_launch(recording.launch_text(), name, params, seed);
+    } catch (const core::InputError& error) {
+      // What was recorded ran: what it lacks now are the files that it names, beside it.
+      throw core::InputError(
+          fmt::format("{}\n  hint: --launch FOLDER/{} says where the recorded launch file lies, and the "
+                      "files that it names",
+                      error.what(), name));
+    }
   }
   if (!o.launch.link.empty()) {
     for (const std::string& file : o.launch.link)

@@ -97,6 +97,14 @@ def check_same_cycles(gpusim: Gpusim) -> None:
         with h5py.File(gpusim.scratch / file) as run:
             cycles.append([int(kernel.attrs["cycles"]) for kernel in run["kernels"].values()])
     require_equal("cycles", cycles[0], cycles[1])
+    with h5py.File(gpusim.scratch / "program.h5") as run:
+        require_equal("files of PTX", len(run["program_ptx"]), 1)
+        require(".entry" in run["program_ptx/0"]["text"][0].decode(), "the recording does not hold the program's PTX")
+    advice = [gpusim.run("advise", file, "--kernel", "0").require_code(0).out for file in ("program.h5", "file.h5")]
+    require_equal("advice of a program and of a launch file", advice[0], advice[1])
+    gpusim.run("compare", "program.h5", "file.h5").require_code(0)
+    other = run_program(gpusim, folder(gpusim) / "prebuilt" / "streams", "--out", "program.h5")
+    other.require_error("holds a run of another program: run ")
 
 
 def check_chosen(gpusim: Gpusim) -> None:

@@ -126,8 +126,8 @@ TEST(Findings, BeginWithWhatIsBestAndWhyInWords) {
       text(),
       HasSubstr("in short\n"
                 "  best is l1_mshrs=4 scheduler_policy=y, a factor of 2.22 better than the worst point\n"
-                "  l1_mshrs matters most (factor 2.11; 4 is best), then scheduler_policy (factor 1.04; y is "
-                "best)\n"));
+                "  l1_mshrs matters most (factor 2.11; 4 is best on average), then scheduler_policy "
+                "(factor 1.04; y is best on average)\n"));
   // y gains a tenth with one value of l1_mshrs and loses as much with another.
   for (size_t i = 0; i < e.points.size(); ++i)
     if (e.study.axes[0].values[e.points[i].values[0]].label == "1" && e.points[i].values[1] == 1)

@@ -121,7 +121,7 @@ std::string in_short(const Outcome& o, const GroupFindings& f) {
             : fmt::format("factor {:.2f}; {} {}", e.range,
                           axis.values[enough ? e.suffices : best_value_of(study, e)].label,
                           enough                ? "suffices"
-                          : is_of_machine(axis) ? "is best"
+                          : is_of_machine(axis) ? "is best on average"
                           : study.maximise      ? "gives the most"
                                                 : "gives the least");
     some += fmt::format("{}{}{} ({})", some.empty() ? "" : ", then ", axis.name,

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "analysis/advice/launch_order.h"
+#include "analysis/advice/ptx_text.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "analysis/source/source_lines.h"
@@ -102,13 +103,19 @@ std::string place_of(const KernelRecord& kernel, uint64_t pc, std::string_view p
                      condition ? condition->text : text_cell(kernel.per_pc, "ptx", pc));
 }
 
-/// Empty if it is not there: rules then do with the statements that operations name.
-std::string ptx_of(const Recording& recording) {
+std::vector<Recording::ProgramText> texts_of(const Recording& recording) {
   try {
-    return recording.ptx();
+    return recording.program_texts();
   } catch (const core::RecordError&) {
     return {};
   }
+}
+
+/// The text in which the kernel stands: two files of a program can have one name. Empty if it is not there:
+/// rules then do with the statements that operations name.
+std::string_view text_of(const std::vector<Recording::ProgramText>& texts, const KernelRecord& kernel) {
+  const auto at = std::ranges::find_if(texts, [&](const auto& t) { return has_kernel(t.text, kernel.name); });
+  return at == texts.end() ? std::string_view() : std::string_view(at->text);
 }
 
 double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
@@ -255,10 +262,11 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   run.selected = !selection.empty();
   if (times.all <= 0 || run.selected) times.all = times.launches;
   run.cycles = times.all;
-  const std::string ptx = ptx_of(recording);
+  const std::vector<Recording::ProgramText> texts = texts_of(recording);
   for (const Group& g : groups) {
     const KernelRecord& kernel = kernels.at(g.longest);
     if (kernel.cycles == 0 || kernel.units.empty()) continue;
+    const std::string_view ptx = text_of(texts, kernel);
     const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest), ptx,
                       lives_of(recording, g.longest));
     const std::string name = core::short_kernel_name(kernel.name);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "analysis/profile/polling.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "analysis/source/source_lines.h"
@@ -43,6 +44,10 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
       origins_(origins_of(kernel, ptx)),
       estimator_(recorded_work(ptx), static_cast<double>(kernel.cycles)) {
   find_uses(ptx);
+  polls_.assign(operations(), false);
+  for (const PollingLoop& loop : polling_loops(kernel))
+    std::fill(polls_.begin() + static_cast<int64_t>(loop.first),
+              polls_.begin() + static_cast<int64_t>(loop.last) + 1, true);
   turns_follow_ = turns_follow_each_other(kernel, ptx);
 }
 

@@ -53,6 +53,9 @@ class Facts {
   [[nodiscard]] double counter(std::string_view name) const;
   /// Where an access goes.
   [[nodiscard]] const AddressOrigin& origin(uint64_t pc) const { return origins_[pc]; }
+  /// Of a loop in which warps ask again and again for what another block is to write: no order and no copy of
+  /// the word changes how often.
+  [[nodiscard]] bool polls(uint64_t pc) const { return polls_[pc]; }
   /// Whether it works on values that were loaded from global memory, or on what follows from them.
   [[nodiscard]] bool uses_data(uint64_t pc) const { return uses_data_[pc]; }
   /// Whether no turns of its loops can be divided among threads: each needs the one before.
@@ -120,7 +123,7 @@ class Facts {
   BlockLives lives_;
   std::string_view ptx_;
   std::vector<AddressOrigin> origins_;
-  std::vector<bool> uses_data_;
+  std::vector<bool> uses_data_, polls_;
   bool turns_follow_ = false;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;

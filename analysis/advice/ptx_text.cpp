@@ -94,6 +94,10 @@ std::vector<std::string> statements_of(std::string_view ptx, std::string_view ke
   return statements;
 }
 
+bool has_kernel(std::string_view ptx, std::string_view kernel) {
+  return behind_name(ptx, kernel) < ptx.size();
+}
+
 std::vector<std::string> parameters_of(std::string_view ptx, std::string_view kernel) {
   std::vector<std::string> names;
   size_t at = behind_blanks(ptx, behind_name(ptx, kernel));

@@ -13,6 +13,8 @@ namespace gpusim::analysis::advice {
 /// none. Empty if there is no such kernel.
 [[nodiscard]] std::vector<std::string> statements_of(std::string_view ptx, std::string_view kernel);
 
+[[nodiscard]] bool has_kernel(std::string_view ptx, std::string_view kernel);
+
 /// Names of its parameters, in their order.
 [[nodiscard]] std::vector<std::string> parameters_of(std::string_view ptx, std::string_view kernel);
 

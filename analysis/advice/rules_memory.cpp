@@ -71,7 +71,7 @@ void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic&
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
   const auto can_be_ordered = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction &&
+    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction && !f.polls(pc) &&
            !is_shifted(f, pc);
   };
   Traffic after;
@@ -195,7 +195,7 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   const bool cached = f.machine().l1.bytes != 0 && f.machine().l1.cache_global;
   // What is loaded from where loaded values say is known too late to be in a tile.
   const auto can_be_in_tile = [&](uint64_t pc) {
-    return f.op_class(pc) == "load_global" && !f.origin(pc).of_data;
+    return f.op_class(pc) == "load_global" && !f.origin(pc).of_data && !f.polls(pc);
   };
   const double loads = f.sum("executed", can_be_in_tile);
   const double asked = f.sum("requested_bytes", can_be_in_tile);

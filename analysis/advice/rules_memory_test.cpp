@@ -21,6 +21,31 @@ TEST_F(RulesTest, SectorsThatNobodyAskedForAreToBeCoalesced) {
   EXPECT_NEAR(p->after.units.at("dram_bus"), f.estimator().recorded().units.at("dram_bus") / 8, 1);
 }
 
+/// Neither lanes in another order nor a copy in shared memory change how often a word is asked for that
+/// another block has still to write.
+TEST_F(RulesTest, LoopsThatWaitForOtherBlocksAreNoTrafficOfThisOne) {
+  unit("request_out", "partition", 64, 0.9);
+  operation("int", "add.s64 %rd7, %rd1, %rd6", 1);
+  operation(
+      "load_global", "ld.global.u32 %r15, [%rd7]", 60,
+      {{"transactions", 120}, {"requested_bytes", 1920}, {"transferred_bytes", 3840}, {"active_lanes", 240}});
+  operation("int", "setp.eq.s32 %p3, %r15, 0", 60, {{"active_lanes", 240}});
+  operation("branch", "@%p3 bra $L1", 60, {{"active_lanes", 120}, {"divergent", 20}});
+  kernel.counters["divergent_branch"] = 20.0 * kWarps;
+  EXPECT_TRUE(coalescing(facts()));
+  EXPECT_TRUE(shared_reuse(facts()));
+  ASSERT_TRUE(divergence(facts()));
+  kernel.per_pc.texts["ptx"][1] = "ld.volatile.global.u32 %r15, [%rd7]";
+  EXPECT_FALSE(coalescing(facts()));
+  EXPECT_FALSE(shared_reuse(facts()));
+  EXPECT_FALSE(divergence(facts()));
+  program = ".visible .entry k() {\nld.global.u32 %rd6, [%rd5];\nadd.s64 %rd7, %rd1, %rd6;\n}";
+  kernel.name = "k";
+  EXPECT_FALSE(left_aside(facts())) << "wherever loaded values say that the word is";
+  kernel.per_pc.texts["ptx"][1] = "ld.global.u32 %r15, [%rd7]";
+  EXPECT_TRUE(left_aside(facts()));
+}
+
 TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
   // 400 warps an SM, each with an access of 32 steps: 31 of them too many.
   unit("shared", "SM", 80, 0.128);

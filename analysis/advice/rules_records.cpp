@@ -221,7 +221,7 @@ std::optional<Proposal> packing(const Facts& f) {
 
 std::optional<LeftAside> left_aside(const Facts& f) {
   const auto extra = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && (f.origin(pc).of_data || f.origin(pc).of_fraction)
+    return is_global(f.op_class(pc)) && !f.polls(pc) && (f.origin(pc).of_data || f.origin(pc).of_fraction)
                ? f.count("transferred_bytes", pc) - least_of(f, pc).bytes
                : 0.0;
   };

@@ -314,7 +314,7 @@ std::optional<Proposal> divergence(const Facts& f) {
   // Branches count the lanes that take them, and operations without a lane were not to be executed.
   const auto counted = [&](uint64_t pc) {
     const std::string_view c = f.op_class(pc);
-    return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier";
+    return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier" && !f.polls(pc);
   };
   if (f.counter("divergent_branch") <= 0) return idle_under_predicates(f);
   const std::vector<double> there = lanes_there(f);
@@ -323,7 +323,7 @@ std::optional<Proposal> divergence(const Facts& f) {
     if (counted(pc)) executed += f.executed(pc), lanes += f.executed(pc) * there[pc];
   if (executed <= 0 || lanes > kFull * executed) return std::nullopt;
   Proposal p;
-  p.pc = f.largest([&](uint64_t pc) { return f.count("divergent", pc); });
+  p.pc = f.largest([&](uint64_t pc) { return f.polls(pc) ? 0.0 : f.count("divergent", pc); });
   p.what =
       "let all lanes of a warp take the same way: order the data by what is to be done with them, or "
       "decide by the warp instead of the lane";
@@ -334,7 +334,7 @@ std::optional<Proposal> divergence(const Facts& f) {
   // Shares of what the operations need by themselves: that their registers lie in one bank goes with them.
   std::map<std::string, double> less, all;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    const double full = counted(pc) ? there[pc] : lanes / executed;
+    const double full = counted(pc) ? there[pc] : f.polls(pc) ? 1 : lanes / executed;
     const double cycles = f.executed(pc) * f.pipe_cycles(f.op_class(pc)), slots = f.count("slots_issued", pc);
     less[f.pipe_of(f.op_class(pc))] += (1 - full) * cycles;
     all[f.pipe_of(f.op_class(pc))] += cycles;

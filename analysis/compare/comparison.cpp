@@ -207,8 +207,13 @@ class Comparer {
  public:
   Comparer(const Recording& a, const Recording& b, const std::string& kernel) : a_(a), b_(b) {
     result_.a = run_of(a), result_.b = run_of(b);
-    result_.same_ptx = a.ptx() == b.ptx();
-    result_.same_launch = a.launch_text() == b.launch_text();
+    const auto texts_a = a.program_texts(), texts_b = b.program_texts();
+    if (!texts_a.empty() && !texts_b.empty())
+      result_.same_ptx = std::ranges::equal(texts_a, texts_b, {}, &Recording::ProgramText::text,
+                                            &Recording::ProgramText::text);
+    result_.of_programs = a.of_program() || b.of_program();
+    result_.same_launch =
+        result_.of_programs ? a.command_line() == b.command_line() : a.launch_text() == b.launch_text();
     result_.keys = core::differences(a.machine(), b.machine());
     compare_results();
     read(a, kernels_a_);
@@ -245,6 +250,7 @@ class Comparer {
     ComparedRun run;
     run.path = r.path();
     run.machine = r.machine().gpu.name;
+    run.command = r.of_program() ? r.command_line() : "a launch file";
     run.note = r.partial_note();
     run.core_mhz = static_cast<double>(r.machine().clocks.core_khz) / 1e3;
     return run;
@@ -351,7 +357,7 @@ class Comparer {
     const auto statements_a = statement_places(pcs_a);
     auto statements_b = statement_places(pcs_b);
     name_files_alike(statements_a, statements_b);
-    k.statements = sum_lines(a, b, statements_a, statements_b, !result_.same_ptx);
+    k.statements = sum_lines(a, b, statements_a, statements_b, !result_.same_ptx.value_or(false));
     k.nowhere = k.total;
     for (const LineTerm& line : k.statements) {
       k.nowhere.slots_a -= line.term.slots_a, k.nowhere.slots_b -= line.term.slots_b;

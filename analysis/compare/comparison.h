@@ -60,7 +60,9 @@ struct KernelComparison {
 };
 
 struct ComparedRun {
-  std::string path, machine, note;  ///< note: of a run that did not end
+  std::string path, machine;
+  std::string command;  ///< of a program; others: "a launch file"
+  std::string note;     ///< of a run that did not end
   double core_mhz = 0;
 };
 
@@ -72,7 +74,11 @@ struct DifferentBuffer {
 
 struct Comparison {
   ComparedRun a, b;
-  bool same_ptx = false, same_launch = false;
+  /// Nothing if a recording holds no PTX.
+  std::optional<bool> same_ptx;
+  /// The same launch file, or, of programs that gpusim run ran, the same command.
+  bool same_launch = false;
+  bool of_programs = false;  ///< gpusim run recorded at least one of them
   enum class Results { kSame, kDifferent, kUnknown } results = Results::kUnknown;
   std::string results_why;  ///< in words
   std::vector<DifferentBuffer> different;

@@ -183,7 +183,13 @@ std::string differences(const Comparison& c) {
           "    {}{}\n", printable(d.name),
           d.bytes_a == d.bytes_b ? "" : fmt::format(" ({} bytes in a, {} in b)", d.bytes_a, d.bytes_b));
   }
-  if (example != nullptr)
+  if (example == nullptr) return out;
+  if (c.of_programs)
+    out +=
+        "    by how much, the files do not hold: let the programs print it, or record what gpusim run "
+        "--functional --export writes of\n"
+        "    each, with --dump NAME=FILE.npy\n";
+  else
     out += fmt::format(
         "    by how much, the files do not hold: run both again with --dump {0}=a.npy and --dump {0}=b.npy;\n"
         "    with numpy, d = abs(load('a.npy').astype(float) - load('b.npy')) then has (d > 0).sum() values "
@@ -200,8 +206,15 @@ std::string header(const Comparison& c) {
                        run->core_mhz);
     if (!run->note.empty()) out += fmt::format("   {}\n", printable(run->note));
   }
-  out += fmt::format("program: {}, {}\n", c.same_ptx ? "the same PTX" : "different PTX",
-                     c.same_launch ? "the same launch file" : "different launch files");
+  const std::string launches =
+      !c.of_programs  ? c.same_launch ? "the same launch file" : "different launch files"
+      : c.same_launch ? fmt::format("both {}", printable(c.a.command))
+                      : fmt::format("{} and {}", printable(c.a.command), printable(c.b.command));
+  out += fmt::format("program: {}, {}\n",
+                     !c.same_ptx   ? "PTX that was not recorded with it"
+                     : *c.same_ptx ? "the same PTX"
+                                   : "different PTX",
+                     launches);
   out += fmt::format("results: {}\n", c.results_why);
   out += differences(c);
   out += c.keys.empty() ? "machine: no key differs\n"
@@ -339,7 +352,8 @@ std::string comparison_json(const Comparison& c) {
       "{}, "
       "\"different_buffers\": {}, \"keys\": {}, \"denominator\": {}, {}, \"causes\": {}, \"only_a\": {}, "
       "\"only_b\": {}, \"not_compared\": {}, \"kernels\": {}}}\n",
-      run_json(c.a), run_json(c.b), c.same_ptx, c.same_launch, results, core::json_quoted(c.results_why),
+      run_json(c.a), run_json(c.b), c.same_ptx ? *c.same_ptx ? "true" : "false" : "null", c.same_launch,
+      results, core::json_quoted(c.results_why),
       json_array(c.different, [](const DifferentBuffer& b) { return core::json_quoted(b.name); }), keys, d,
       term_json(c.total, d), causes_json(c.causes, d), json_array(c.only_a, launch_json),
       json_array(c.only_b, launch_json), texts_json(c.not_compared), kernels);

@@ -50,6 +50,44 @@ class Compare : public testing::Test {
   SmallRecording a, b;
 };
 
+/// What gpusim run recorded of a program, with one file of PTX.
+void make_program(SmallRecording& r, const std::string& command, const std::string& text) {
+  r.command = command;
+  r.ptx.clear();
+  r.events = [text](core::Recorder& recorder) {
+    const core::TableSchema schema{"program_ptx/0",
+                                   "test",
+                                   0,
+                                   {{"file", core::ColumnType::kString, 0, "", "file"},
+                                    {"text", core::ColumnType::kString, 0, "", "text"}}};
+    recorder.write_run_table(schema, {}, 1, std::vector<std::vector<std::string>>{{"PTX of k.cu"}, {text}});
+  };
+}
+
+TEST_F(Compare, ProgramsAreTheSameIfTheirPtxIs) {
+  make_program(a, "run ./one", "first text");
+  make_program(b, "run ./one", "first text");
+  const auto program = [this] {
+    const std::string text = comparison_text(run(), 5);
+    const size_t at = text.find("program: ");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(program(), "program: the same PTX, both run ./one");
+  make_program(b, "run ./two", "second text");
+  EXPECT_EQ(program(), "program: different PTX, run ./one and run ./two");
+  // Statements of another text are paired by what they say.
+  for (auto& operation : b.operations) operation.values["ptx_line"] += 7;
+  for (const LineTerm& line : run().kernels.at(0).statements) EXPECT_TRUE(line.in_a && line.in_b) << line.ptx;
+  make_program(b, "gpusim --config tesla_c1060 k.ptx", "");
+  b.events = {};
+  b.ptx = "first text";
+  EXPECT_EQ(program(), "program: the same PTX, run ./one and a launch file") << "that was exported";
+  make_program(b, "run ./two", "");
+  b.events = {};
+  EXPECT_EQ(program(), "program: PTX that was not recorded with it, run ./one and run ./two");
+  EXPECT_EQ(run().same_ptx, std::nullopt);
+}
+
 TEST_F(Compare, EqualRunsHaveNoDifference) {
   const Comparison c = run();
   ASSERT_EQ(c.kernels.size(), 1u);
@@ -57,7 +95,7 @@ TEST_F(Compare, EqualRunsHaveNoDifference) {
   EXPECT_TRUE(c.total.change() == 0);
   EXPECT_TRUE(c.kernels[0].counters.empty());
   EXPECT_TRUE(c.keys.empty());
-  EXPECT_TRUE(c.same_ptx);
+  EXPECT_EQ(c.same_ptx, true);
   EXPECT_EQ(c.results, Comparison::Results::kUnknown);
   EXPECT_THAT(c.results_why, HasSubstr("a.h5 holds no fingerprints"));
 }

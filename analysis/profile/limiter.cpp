@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analysis/profile/polling.h"
+#include "analysis/profile/traffic_lines.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "simcore/text/json_text.h"
@@ -297,13 +298,20 @@ std::string unit_of_limiter(std::string_view unit) {
   return unit_words(unit);
 }
 
-/// The busiest of some units, as the text names it.
-std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& machine,
-                      std::initializer_list<std::string_view> names) {
+using UnitNames = std::initializer_list<std::string_view>;
+
+/// Null if the recording has none of them.
+const UnitLoad* fullest(const KernelRecord& kernel, UnitNames names) {
   const UnitLoad* most = nullptr;
   for (const std::string_view name : names)
     if (const UnitLoad* u = kernel.unit(name); u != nullptr && (most == nullptr || u->peak() > most->peak()))
       most = u;
+  return most;
+}
+
+/// The busiest of some units, as the text names it.
+std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& machine, UnitNames names) {
+  const UnitLoad* most = fullest(kernel, names);
   if (most == nullptr) return {};
   const double peak = 100 * most->peak(), mean = 100 * most->mean();
   // Nine tenths of the busiest: all are alike.
@@ -315,6 +323,11 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
 }
 
 using Columns = std::initializer_list<const char*>;
+
+std::string line_of_most(const Table& per_pc, const std::vector<uint64_t>& counts) {
+  const std::vector<CodePlace> places = code_places(per_pc, counts);
+  return places.empty() ? std::string() : ": " + place_words(per_pc, places.front());
+}
 
 /// The place in the code with the largest sum of these columns, of operations whose class is chosen; without
 /// a choice of all.
@@ -328,8 +341,7 @@ std::string line_of(const KernelRecord& kernel, Columns columns,
     for (const char* column : columns)
       if (per_pc.has(column)) sums[pc] += per_pc[column][pc];
   }
-  const std::vector<CodePlace> places = code_places(per_pc, sums);
-  return places.empty() ? std::string() : ": " + place_words(per_pc, places.front());
+  return line_of_most(per_pc, sums);
 }
 
 constexpr Columns kPipeSlots = {"slots_pipe_busy", "slots_issued"};
@@ -468,11 +480,14 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
                            ? "many blocks"
                            : "first block",
                        std::max(share({"launch"}), 100 * Shares(kernel, machine).peak("dispatcher")));
-  if (name == "network")
-    return full_unit(kernel, machine,
-                     {"request_in", "request_links", "request_out", "l2_data", "reply_in", "reply_links",
-                      "reply_out"}) +
-           line_of(kernel, {"transferred_bytes"});
+  if (name == "network") {
+    const UnitNames units = {"request_in", "request_links", "request_out", "l2_data",
+                             "reply_in",   "reply_links",   "reply_out"};
+    const UnitLoad* unit = fullest(kernel, units);
+    return unit == nullptr ? std::string()
+                           : full_unit(kernel, machine, units) +
+                                 line_of_most(kernel.per_pc, traffic_of(kernel, machine, *unit));
+  }
   if (name == "camping")
     return fmt::format(
                "partition camping: the busiest of {} memory partitions gets {:.0f} % of the requests at a "
@@ -489,7 +504,7 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
            fmt::format(
                ", and waits for row activations, read/write turnarounds and refreshes {:.0f} % of the time",
                100 * (s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh"))) +
-           line_of(kernel, {"transferred_bytes"});
+           line_of_most(kernel.per_pc, traffic_with_dram(kernel));
   }
   if (name == "buffers")
     return full_unit(kernel, machine, {"lsu_wait_mshr", "lsu_wait_store_buffer"}) +

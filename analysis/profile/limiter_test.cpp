@@ -84,6 +84,62 @@ TEST_F(Limiter, LanesOnOneWordTakeTurnsWhereWordsAreATenthMoreThanTransactions) 
   EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("take turns")));
 }
 
+/// A kernel that loads and stores as much in the SM: what gets further than the L1 and the L2 is named.
+class LimiterLine : public Limiter {
+ protected:
+  LimiterLine() {
+    kernel.per_pc.rows = 3;
+    kernel.per_pc.texts = {
+        {"class", {"load_global", "store_global", "atom_global"}},
+        {"ptx",
+         {"ld.global.f32 %f1, [%rd1]", "st.global.f32 [%rd2], %f1", "atom.global.add.u32 %r1, [%rd3], 1"}}};
+    kernel.per_pc.numbers = {{"executed", {100, 100, 0}},
+                             {"transactions", {3300, 3200, 0}},
+                             {"transferred_bytes", {105'600, 102'400, 0}},
+                             {"ptx_line", {1, 2, 3}},
+                             {"source_line", {0, 0, 0}}};
+  }
+};
+
+TEST_F(LimiterLine, OfDramIsThatOfTheBytesThatItMoves) {
+  unit("dram_bus", "channel", 64, 0.8, 0.8);
+  unit("l2_wait_dram_queue", "partition", 64, 0.6, 0.6);
+  kernel.counters["dram_read_bytes"] = 13'000;
+  kernel.counters["dram_write_bytes"] = 90'000;
+  ASSERT_EQ(name(), "dram");
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`st.global.f32"));
+  kernel.counters["dram_write_bytes"] = 0;
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`ld.global.f32"));
+}
+
+TEST_F(LimiterLine, OfAPortIsThatOfThePacketsThatItCarries) {
+  unit("lsu_wait_network", "SM", 80, 0.7, 0.7);
+  unit("request_out", "partition", 64, 0.8, 0.8);
+  kernel.per_pc.numbers["transactions"][0] = 9000;
+  kernel.counters["noc_requests"] = 3700;
+  ASSERT_EQ(name(), "network");
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`st.global.f32")) << "the L1 had 8500 of the loads";
+  kernel.units.back().unit = "reply_in";
+  kernel.counters["noc_requests"] = 12'200;
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`ld.global.f32")) << "they bring the data";
+}
+
+TEST_F(LimiterLine, OfThePortOfAPartitionWithAllAtomicsIsTheirs) {
+  unit("lsu_wait_network", "SM", 80, 0.7, 0.7);
+  unit("request_out", "partition", 64, 0.6, 0.15);
+  kernel.counters["noc_requests"] = 7000;
+  kernel.per_pc.numbers["executed"][2] = 100;
+  kernel.per_pc.numbers["transactions"][2] = 500;
+  kernel.per_pc.numbers["transferred_bytes"][2] = 16'000;
+  ASSERT_EQ(name(), "network");
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("`atom.global")));
+  unit("l2_atomics", "partition", 64, 0.58, 0.01);
+  ASSERT_EQ(name(), "network");
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("`atom.global"));
+  kernel.units.back().busiest = 4;
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("`atom.global"))) << "another partition";
+}
+
 TEST_F(Limiter, DramIsFullOnlyIfPartitionsWaitForIt) {
   unit("dram_bus", "channel", 64, 0.8, 0.8);
   unit("lsu_wait_network", "SM", 80, 0.7, 0.7);

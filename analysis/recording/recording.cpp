@@ -188,6 +188,22 @@ std::vector<uint64_t> Recording::select(const std::string& selection, bool with_
   return chosen;
 }
 
+bool Recording::of_program() const { return command_line().starts_with("run "); }
+
+std::vector<Recording::ProgramText> Recording::program_texts() const {
+  std::vector<ProgramText> all;
+  if (std::string text = ptx(); !text.empty()) all.push_back({"", std::move(text)});
+  constexpr const char* kTexts = "/program_ptx";
+  if (!file_->exists(kTexts)) return all;
+  for (const std::string& n : file_->list(kTexts)) {
+    const std::string name = fmt::format("{}/{}", kTexts, n);
+    const Table table = read_table(name, {"file", "text"});
+    if (table.rows != 1) fail(fmt::format("table '{}' has {} rows; the file is damaged", name, table.rows));
+    all.push_back({table.texts.find("file")->second[0], table.texts.find("text")->second[0]});
+  }
+  return all;
+}
+
 Table Recording::read_table(const std::string& name, std::initializer_list<const char*> expected) const {
   if (!file_->exists(name))
     fail(fmt::format("table '{}' is missing; every kernel that ended has one: the file is damaged", name));

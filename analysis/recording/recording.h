@@ -105,8 +105,17 @@ class Recording {
   /// Of a run that did not end: that it did not, why, and what can be read of it, with or without kernels
   /// that did not end. Empty for others.
   [[nodiscard]] std::string partial_note(bool with_unfinished = false) const;
-  /// The PTX that was run.
+  /// The PTX that was run; empty if gpusim run ran a program.
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
+  /// Whether gpusim run recorded it: of a program, whose launches are in no launch file.
+  [[nodiscard]] bool of_program() const;
+  struct ProgramText {
+    std::string file, text;
+    bool operator==(const ProgramText&) const = default;
+  };
+  /// The PTX that was run, or all files of the program that had simulated launches. None in files of older
+  /// versions and of runs that did not end, if gpusim run recorded them.
+  [[nodiscard]] std::vector<ProgramText> program_texts() const;
   /// The launch file, or the options that stood for it.
   [[nodiscard]] std::string launch_text() const { return file_->text("/inputs/launch"); }
   /// The machine, every key resolved.

@@ -72,8 +72,8 @@ void SmallRecording::write_tables(core::Recorder& recorder) const {
 
 std::string SmallRecording::write(const std::string& path) const {
   std::filesystem::remove(path);  // a partial recording replaces no whole one
-  const auto recorder = core::Recorder::create(
-      path, {"test", config_text, ".version 1.4\n", launch_text, command, 0}, level, 1);
+  const auto recorder =
+      core::Recorder::create(path, {"test", config_text, ptx, launch_text, command, 0}, level, 1);
   const auto number = [](const char* name, uint64_t value) {
     return core::KernelAttribute{name, "", value, false};
   };

@@ -24,7 +24,7 @@ struct SmallRecording {
   core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", {}, {});
   std::string config_text = core::show_machine(machine, false);
   std::string status = "complete", reason;
-  std::string launch_text, command = "gpusim test";
+  std::string launch_text, command = "gpusim test", ptx = ".version 1.4\n";
   uint64_t cycles = 20, kernels = 1, finished_kernels = 1;
   std::vector<std::string> causes{"issued",         "no_warp",     "barrier",
                                   "alu_dependency", "memory_dram", "pipe_busy"};

@@ -98,7 +98,8 @@ class Module {
   std::vector<Text> texts_;
   Made made_;
   bool linked_ = false, loaded_ = false;
-  std::string failure_;  ///< of a load that failed: it fails again
+  bool recorded_ = false;  ///< its texts are among those that the recording will hold
+  std::string failure_;    ///< of a load that failed: it fails again
   isa::Module module_;
   std::vector<comp::PlacedModuleVariable> variables_;
   std::map<const isa::Variable*, uint64_t> textures_;  ///< handles of texture references
@@ -485,6 +486,7 @@ class Device {
   void tell_unchosen();
   void report() const;
   void write_launches(core::Recorder& recorder) const;
+  void write_texts(core::Recorder& recorder) const;
   [[nodiscard]] double copy_seconds(Copy::Direction direction, uint64_t bytes) const;
 
   DeviceOptions options_;
@@ -548,6 +550,7 @@ class Device {
   size_t names_run_ = 0;          ///< of these, when live_ ran last
   const std::string* last_name_ = nullptr;  ///< of the last launch
   std::vector<LaunchRecord> records_;       ///< of a run that is recorded
+  std::vector<Module::Text> timed_texts_;   ///< likewise, of modules with launches that were simulated
   struct TimedKernel {
     std::string name;
     uint64_t launches = 0, cycles = 0;

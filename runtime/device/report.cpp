@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "components/checker/check_report.h"
 #include "components/simulation/table_builder.h"
@@ -48,6 +49,22 @@ void Device::write_launches(core::Recorder& recorder) const {
   t.write_for_run(recorder, records_.size());
 }
 
+/// Advice and comparisons read what kernels do in the whole text: operations name a part of it.
+void Device::write_texts(core::Recorder& recorder) const {
+  constexpr uint64_t kMost = uint64_t{64} << 20;  // all together; libraries of kernels are larger
+  uint64_t bytes = 0, n = 0;
+  for (const Module::Text& text : timed_texts_) {
+    bytes += text.ptx.size();
+    if (bytes > kMost) return;
+    comp::TableBuilder t(fmt::format("program_ptx/{}", n++), "a PTX file of the program");
+    t.text_column("file", "as the tables per_pc of its kernels name it");
+    t.text_column("text", "all of it");
+    t.text(0, text.name);
+    t.text(1, text.ptx);
+    t.write_for_run(recorder, 1);
+  }
+}
+
 void Device::note_launch(Kernel& kernel, LaunchRecord record) {
   if (kernel.launched_name_ == nullptr) {
     // A module that was loaded again has the names of the one before.
@@ -56,7 +73,13 @@ void Device::note_launch(Kernel& kernel, LaunchRecord record) {
     flush_at_exit(*this);  // before what compiling it has made for the whole process is destroyed
   }
   last_name_ = record.name = kernel.launched_name_;
-  if (!simulation_.out.empty()) records_.push_back(record);
+  if (simulation_.out.empty()) return;
+  records_.push_back(record);
+  if (Module& module = kernel.module(); record.timed && !std::exchange(module.recorded_, true))
+    for (const Module::Text& text : module.texts_)
+      // A module that was loaded again has the texts of the one before.
+      if (std::ranges::find(timed_texts_, text.ptx, &Module::Text::ptx) == timed_texts_.end())
+        timed_texts_.push_back(text);
 }
 
 void Device::note_time(const comp::KernelResult& result) {
@@ -94,7 +117,10 @@ void Device::finish() {
         if (a.bytes != 0 && !a.of_host)
           contents.push_back({a.name, a.bytes, core::fingerprint({a.data, a.bytes})});
     try {
-      live_->close(contents, [this](core::Recorder& recorder) { write_launches(recorder); });
+      live_->close(contents, [this](core::Recorder& recorder) {
+        write_launches(recorder);
+        write_texts(recorder);
+      });
     } catch (const std::exception& error) {
       warn(as_error(error.what()));
     }

@@ -30,6 +30,16 @@ bool is_empty(const RecordedFile& file) {
   });
 }
 
+/// Of a recording of `gpusim run`, whose PTX nobody knows before the program loads it: the file that it ran.
+/// Arguments of the program are its own.
+std::string_view program_of(std::string_view command_line) {
+  constexpr std::string_view kRun = "run ";
+  if (!command_line.starts_with(kRun)) return {};
+  command_line.remove_prefix(kRun.size());
+  command_line = command_line.substr(0, command_line.find(' '));
+  return command_line.substr(command_line.rfind('/') + 1);
+}
+
 /// Nothing if the file is no recording of this program.
 std::optional<EarlierRun> read_earlier(const std::string& path) {
   try {
@@ -61,7 +71,8 @@ bool replaces_same_run(const std::string& path, const RunAttributes& now) {
   }
   if (earlier->status == "partial" && earlier->empty) return false;
   const bool other_machine = earlier->config != sha256_hex(now.config_text);
-  const bool other_program = earlier->ptx != sha256_hex(now.ptx_text);
+  const bool other_program = earlier->ptx != sha256_hex(now.ptx_text) ||
+                             program_of(earlier->command_line) != program_of(now.command_line);
   if (other_machine || other_program)
     refuse(fmt::format("holds a run of another {}{}: {}",
                        other_machine && other_program ? "machine and program"

@@ -149,6 +149,18 @@ TEST(Recorder, ReplacesOnlyRunsOfTheSameMachineAndProgram) {
   refused("holds a run of another machine and program: ");
   other.config_text = same.config_text;
   refused("holds a run of another program: ");
+  // The PTX of a program is not known before it loads it: its file says which it is, arguments do not.
+  const RunAttributes changed = other;
+  RunAttributes program = same;
+  program.command_line = "run ./folder/one 5";
+  std::filesystem::remove(path);
+  EXPECT_TRUE(Recorder::create(path, program, EventLevel::kSummary, 1)->close("complete", ""));
+  other = program;
+  other.command_line = "run one 6";
+  EXPECT_TRUE(replaces_same_run(path, other));
+  other.command_line = "run ./folder/two 5";
+  refused("holds a run of another program: run ./folder/one 5");
+  other = changed;
   // What a killed run leaves is nobody's as long as no launch was recorded.
   const auto killed = [&](bool launched) {
     std::filesystem::remove(path);
