@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -285,6 +287,37 @@ bool Facts::leads(uint64_t pc) const {
   return true;
 }
 
+void Facts::find_result_latencies(std::string_view ptx) {
+  constexpr double kAsOften = 0.5;  // what is computed once for all turns of a loop is there before them
+  const std::map<std::string, std::set<std::string>> unnamed = unnamed_results(kernel_, ptx);
+  std::map<std::string, std::vector<uint64_t>> definitions;
+  std::vector<std::set<std::string>> read(operations());
+  for (uint64_t pc = 0; pc < operations(); ++pc) {
+    const std::string_view text = text_cell(kernel_.per_pc, "ptx", pc);
+    const bool has_result = !op_class(pc).starts_with("store_") && op_class(pc) != "branch";
+    const size_t behind = has_result ? std::min(text.find(','), text.size()) : 0;
+    read[pc] = registers_of(text.substr(behind));
+    add_unnamed(unnamed, read[pc]);
+    if (has_result)
+      for (const std::string& r : registers_of(text.substr(0, behind))) definitions[r].push_back(pc);
+  }
+  for (uint64_t pc = 0; pc < operations(); ++pc) {
+    double longest = 0;
+    for (const std::string& r : read[pc]) {
+      const auto at = definitions.find(r);
+      if (at == definitions.end()) continue;
+      // The last one before it, or, of a value that a loop hands on, the last one of the turn before.
+      const auto next = std::ranges::lower_bound(at->second, pc);
+      const uint64_t from = next == at->second.begin() ? at->second.back() : *std::prev(next);
+      if (is_memory_load(op_class(from)) || executed(from) < kAsOften * executed(pc)) continue;
+      // What stands between them is executed meanwhile.
+      const double between = from < pc ? static_cast<double>(pc - from - 1) : 0;
+      longest = std::max(longest, latency(op_class(from)) - between * issue_cycles());
+    }
+    result_latencies_.push_back(longest > 0 ? longest : latency(op_class(pc > 0 ? pc - 1 : pc)));
+  }
+}
+
 double Facts::share_of_wait(uint64_t pc) const {
   const auto slots = [&](uint64_t at) {
     return count("awaited_memory_dram", at) + count("awaited_memory_l2", at) + count("awaited_memory_l1", at);
@@ -323,7 +356,7 @@ double Facts::wait(uint64_t pc) const {
   if (wait > 0) wait += latency(op_class(pc));
   // Waits for results are counted where they are waited for.
   if (waited("slots_alu_dependency"))
-    wait += latency(op_class(pc > 0 ? pc - 1 : pc));
+    wait += result_latencies_[pc];
   else
     wait += machine_.scheduler.issue_cycles;
   if (waited("slots_memory_shared")) wait += latency("load_shared");
@@ -335,6 +368,7 @@ double Facts::wait(uint64_t pc) const {
 Work Facts::recorded_work(std::string_view ptx) {
   find_own_waits();
   find_groups(ptx);
+  find_result_latencies(ptx);
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
   work.start =

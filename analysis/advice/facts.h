@@ -111,6 +111,7 @@ class Facts {
   void find_own_waits();
   void find_groups(std::string_view ptx);
   void find_uses(std::string_view ptx);
+  void find_result_latencies(std::string_view ptx);
   /// Loads that are on their way together wait at the same time: how long this one, by its slots, as a share
   /// of those of all.
   [[nodiscard]] double share_of_wait(uint64_t pc) const;
@@ -129,6 +130,8 @@ class Facts {
   std::map<std::string, double, std::less<>> own_waits_;
   /// For each operation: loads with the same number are on their way together.
   std::vector<uint64_t> groups_;
+  /// For each operation, how long it waits for the arithmetic result that is the last to come.
+  std::vector<double> result_latencies_;
   Estimator estimator_;
 };
 

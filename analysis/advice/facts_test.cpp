@@ -109,6 +109,27 @@ TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
   EXPECT_NEAR(chain[3], once + rest + machine.scheduler.issue_cycles, 1);
 }
 
+/// A chain that a loop hands on from a remainder to the next turn's product, with other operations behind it.
+TEST_F(RulesTest, AResultIsAwaitedFromTheOperationThatGivesIt) {
+  operation("int_div_u32", "div.u32 %r9, %r8, %r7", 1);
+  operation("int_mul", "mad.lo.s32 %r2, %r1, 7, %r9", 4);
+  operation("int_div_u32", "rem.u32 %r1, %r2, %r7", 4);
+  operation("int", "and.b32 %r3, %r1, 1", 4);
+  operation("int", "add.s32 %r4, %r4, 5", 4);
+  operation("int", "add.s32 %r5, %r3, %r4", 4);
+  kernel.per_pc.numbers["slots_alu_dependency"] = {0, 400, 400, 400, 0, 400};
+  const auto chain = [this] { return facts().estimator().recorded().chain; };
+  const double remainder = machine.latency.at("int_div_u32"), product = machine.latency.at("int_mul"),
+               sum = machine.latency.at("int");
+  ASSERT_GT(remainder, 2 * sum);
+  EXPECT_NEAR(chain()[1], 4 * remainder, 1e-9) << "of the turn before; the quotient has been there for long";
+  EXPECT_NEAR(chain()[2], 4 * product, 1e-9);
+  EXPECT_NEAR(chain()[3], 4 * remainder, 1e-9);
+  EXPECT_NEAR(chain()[5], 4 * sum, 1e-9);
+  kernel.per_pc.texts["ptx"][5] = "add.s32 %r5, %r3, 5";
+  EXPECT_NEAR(chain()[5], 4 * (sum - machine.scheduler.issue_cycles), 1e-9) << "one operation is between";
+}
+
 /// Where an operation needs two loads, its wait is booked on both, half of it on each.
 TEST_F(RulesTest, LoadsThatAreAwaitedAtOnceWaitOnce) {
   for (const char* load : {"ld.global.f32 %f1, [%rd1]", "ld.global.f32 %f2, [%rd1+4096]"})
