@@ -60,13 +60,17 @@ class Counter {
         dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
         loops_(program),
         read_in_(program.vars.size(), kNone),
-        read_by_(program.vars.size(), nullptr) {
-    for (uint32_t b = 0; b < program.blocks.size(); ++b)
-      for (const Op& op : program.blocks[b].ops)
+        read_by_(program.vars.size(), nullptr),
+        made_by_(program.vars.size(), nullptr) {
+    for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+      for (const Op& op : program.blocks[b].ops) {
         for_each_use(op, [&](Var v) {
           read_in_[v] = b;
           read_by_[v] = &op;
         });
+        for_each_def(op, [&](Var v) { made_by_[v] = &op; });
+      }
+    }
     for (const Block& block : program.blocks)
       waits_before_.push_back(
           waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
@@ -246,20 +250,52 @@ class Counter {
     }
   }
 
-  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3. In
-  /// another block, but no loop behind it, that is so for sums with a number (probes of ptxas 13 for 7.5
-  /// and 9.0).
+  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3, or two of
+  /// 64 bits. In another block, but no loop behind it, that is so for sums of words with a number (probes of
+  /// ptxas 13 for 7.5 and 9.0).
   bool joins_sum(const Op& op) {
-    if (!Readers::is_word_sum(op) || op.guard != kNoVar) return false;
+    const bool is_wide = is_wide_sum(op);
+    if ((!is_wide && !Readers::is_word_sum(op)) || op.guard != kNoVar) return false;
     for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
       if (!op.src[i].is_literal() && summed_.erase(op.src[i].var) != 0) return false;
     }
     const Var d = op.dst[0];
-    if (readers_.all[d] != 1 || readers_.word_sums[d] != 1) return false;
+    if (readers_.all[d] != 1 || taken_.count(&op) != 0) return false;
+    if (is_wide)
+      return read_in_[d] == block_at_ && is_wide_sum(*read_by_[d]) && read_by_[d]->guard == kNoVar &&
+             summed_.insert(d).second;
+    if (readers_.word_sums[d] != 1) return false;
     const bool with_number = std::any_of(op.src.begin(), op.src.begin() + op.num_src,
                                          [](const Value& v) { return v.is_literal(); });
     if (read_in_[d] != block_at_ && (!with_number || loops_.enters(block_at_, read_in_[d]))) return false;
     return summed_.insert(d).second;
+  }
+  [[nodiscard]] bool is_wide_sum(const Op& op) const {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && op.num_src == 2 &&
+           op.num_dst == 1 && (op.type == Type::kU64 || op.type == Type::kS64) &&
+           static_cast<uint32_t>(op.key) == 0 && !is_near_address(op) &&
+           std::none_of(op.src.begin(), op.src.begin() + op.num_src, [&](const Value& v) {
+             return !v.is_literal() && made_by_[v.var] != nullptr && is_scaled(*made_by_[v.var]);
+           });
+  }
+  /// A sum extends it, or shifts it (lea).
+  [[nodiscard]] static bool is_scaled(const Op& op) {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kShl || opcode == Opcode::kCvt);
+  }
+  /// A shift to the right by a number is one instruction with the sum that alone reads it (LEA.HI), unless
+  /// that subtracts it.
+  bool joins_shift(const Op& op) {
+    if (static_cast<Opcode>(op.opcode()) != Opcode::kShr || type_bytes(op.type) != 4 || op.guard != kNoVar ||
+        op.num_src != 2 || !op.src[1].is_literal() || op.src[1].launch_constant != kNone)
+      return false;
+    const Var d = op.dst[0];
+    if (readers_.all[d] != 1 || read_in_[d] != block_at_) return false;
+    const Op& sum = *read_by_[d];
+    if (!Readers::is_word_sum(sum) || sum.guard != kNoVar) return false;
+    const bool subtracts = static_cast<Opcode>(sum.opcode()) == Opcode::kSub && sum.src[1].var == d;
+    return !subtracts && taken_.insert(&sum).second;
   }
 
   /// Part of an address of local, shared or constant memory, of which 32 bits are computed.
@@ -295,7 +331,7 @@ class Counter {
     const bool takes_sum = std::any_of(op.src.begin(), op.src.begin() + op.num_src, [&](const Value& v) {
       return !v.is_literal() && summed_.count(v.var) != 0;
     });
-    if (joins_sum(op) || (!takes_sum && joins_extreme(op))) return 0;
+    if (joins_sum(op) || (!takes_sum && joins_extreme(op)) || joins_shift(op)) return 0;
     const auto opcode = static_cast<Opcode>(op.opcode());
     const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
     const auto variant = static_cast<uint32_t>(op.key);
@@ -573,6 +609,7 @@ class Counter {
   LoopNest loops_;
   std::vector<uint32_t> read_in_;   // block of the last reader of each variable
   std::vector<const Op*> read_by_;  // that reader
+  std::vector<const Op*> made_by_;  // what wrote each variable last
   uint32_t block_at_ = 0;           // that is counted
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::map<uint32_t, uint32_t>> loaded_;

@@ -50,6 +50,35 @@ TEST(WideCount, ProductsOf64BitsTakeASumAndNoHalfThatIsZero) {
             instructions(integers("max.u64 %d0, %d0, %d4;"), 75) + 1);
 }
 
+TEST(WideCount, SumsTakeAnotherSumOrAShiftedWord) {
+  // Of three operands, of which no more is one instruction, or two of 64 bits; LEA.HI adds a word that is
+  // shifted to the right, and does not subtract it. What another operation reads is made for it (ptxas 13).
+  const std::pair<const char*, uint32_t> cases[] = {
+      {"add.s64 %d3, %d0, %d1; add.s64 %d0, %d3, %d2;", 2},
+      {"sub.s64 %d3, %d0, %d1; add.s64 %d0, %d3, 77;", 2},
+      {"add.s64 %d3, %d0, %d1; add.s64 %d6, %d3, %d2; add.s64 %d0, %d6, %d1;", 4},
+      {"shl.b64 %d3, %d0, 3; add.s64 %d6, %d3, %d1; add.s64 %d0, %d6, %d2;", 4},
+      {"add.s64 %d3, %d0, %d1; add.s64 %d6, %d3, %d2; max.u64 %d0, %d3, %d6;", 8},
+  };
+  const uint32_t alone = instructions(integers(""), 75);
+  for (const auto& [statements, own] : cases) {
+    EXPECT_EQ(instructions(integers(statements), 75), alone + own) << statements;
+    expect_same_everywhere(integers(statements), 32);
+  }
+  const std::pair<const char*, uint32_t> words[] = {
+      {"shr.s32 %w2, %w0, 5; add.s32 %w3, %w2, %w1;", 1},
+      {"shr.u32 %w2, %w0, 5; sub.s32 %w3, %w2, %w1;", 1},
+      {"shr.s32 %w2, %w0, 5; sub.s32 %w3, %w1, %w2;", 2},
+      {"shr.s32 %w2, %w0, %w1; add.s32 %w3, %w2, %w1;", 2},
+      {"shr.s32 %w2, %w0, 5; add.s32 %w3, %w2, %w1; mad.lo.s32 %w3, %w3, %w2, %w2;", 3},
+  };
+  const uint32_t stored = instructions(integers("st.global.u32 [%out+8], %w0;"), 75);
+  for (const auto& [statements, own] : words)
+    EXPECT_EQ(instructions(integers(std::string(statements) + " st.global.u32 [%out+8], %w3;"), 75),
+              stored + own)
+        << statements;
+}
+
 TEST(WideCount, ReciprocalRootsOfDoublesAreASequence) {
   // ptxas 13 for 7.5: 60 instructions for a kernel that makes one; of the 17 in its place five only lead to a
   // subroutine for what is no usual number.
