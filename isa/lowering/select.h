@@ -146,6 +146,8 @@ class Selector {
   Value widened_half(Frame& frame, const Operand& operand, Type half);
   void extreme_of_three(Frame& frame, const Instruction& inst);
   void move(Frame& frame, const Instruction& inst);
+  void move_elements(Frame& frame, const std::vector<Operand>& to, const std::vector<Operand>& from,
+                     Type type);
   void compare(Frame& frame, const Instruction& inst);
   void predicate_logic(Frame& frame, const Instruction& inst);
   void carry_arithmetic(Frame& frame, const Instruction& inst);
