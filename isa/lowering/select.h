@@ -1,5 +1,5 @@
 // Instruction selection: walks a function's statements and emits micro-ops over virtual variables. A direct
-// call of a function that is not recursive emits the callee's body in place (select_call.cpp, call_plan.h).
+// call of a function without a frame emits the callee's body in place (select_call.cpp, call_plan.h).
 // Values follow Module::target_sm.
 #pragma once
 #include <optional>
