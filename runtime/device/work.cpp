@@ -381,7 +381,7 @@ void Device::run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& run
 
 void Device::end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
                         comp::FunctionalRunner::Outcome outcome) {
-  untimed_s_ += kUntimedSeconds;
+  untimed_s_ += kUntimedSeconds + 1e-9 * static_cast<double>(runner.waited_ns());
   if (checker_ != nullptr) {
     checker_->end_launch(run);
     if (outcome == comp::FunctionalRunner::Outcome::kDeadlock) checker_->report_stuck_barriers();
