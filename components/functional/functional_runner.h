@@ -47,6 +47,8 @@ class FunctionalRunner {
   [[nodiscard]] const std::string& error() const { return error_; }
   /// What the executor found, if that is why.
   [[nodiscard]] isa::FaultKind fault() const { return fault_; }
+  /// Nanoseconds that the kernel has seen pass on its clocks, if it has waited for them.
+  [[nodiscard]] uint64_t waited_ns() const { return clock_skipped_ == 0 ? 0 : clock_read_ + clock_skipped_; }
   /// Called after each block, or with true when all blocks that are left wait for something: true if what
   /// was done may let them go on.
   void set_between_blocks(std::function<bool(bool stuck)> between) { between_blocks_ = std::move(between); }

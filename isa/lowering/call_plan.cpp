@@ -39,6 +39,7 @@ class Planner {
     follow();
     if (!signatures_.empty()) add_address_taken();
     find_recursion();
+    keep_code_small();
     plan_.uses_stack = !plan_.callables.empty() || !signatures_.empty();
     layout_variables();
     return std::move(plan_);
@@ -124,12 +125,90 @@ class Planner {
       if (from == to) cyclic[from] = true;
     }
     for (size_t i = 0; i < reached_.size(); ++i) {
-      const Function* f = reached_[i];
-      if (!cyclic[i]) continue;
-      plan_.recursive.insert(f);
-      if (std::find(plan_.callables.begin(), plan_.callables.end(), f) == plan_.callables.end())
-        plan_.callables.push_back(f);
+      if (cyclic[i]) call_through_stack(reached_[i]);
     }
+  }
+
+  void call_through_stack(const Function* f) {
+    plan_.called.insert(f);
+    if (std::find(plan_.callables.begin(), plan_.callables.end(), f) == plan_.callables.end())
+      plan_.callables.push_back(f);
+  }
+
+  /// Inlining multiplies what calls each other several times over. Where too much would come of it, the
+  /// functions that it repeats most get code of their own, as ptxas gives it to all.
+  void keep_code_small() {
+    while (true) {
+      const Expansion e = expand();
+      if (e.statements <= kMostStatements) return;
+      size_t best = reached_.size();
+      uint64_t saved = 0;
+      for (size_t i = 1; i < reached_.size(); ++i) {
+        const uint64_t repeated = e.copies[i] < 2 ? 0 : saturated((e.copies[i] - 1), e.size[i]);
+        if (repeated <= saved || !may_be_called(*reached_[i])) continue;
+        best = i;
+        saved = repeated;
+      }
+      if (best == reached_.size()) return;
+      call_through_stack(reached_[best]);
+    }
+  }
+
+  /// What inlining makes of the functions that are reached.
+  struct Expansion {
+    std::vector<uint64_t> size;    ///< statements of each, with those of what is inlined there
+    std::vector<uint64_t> copies;  ///< of each that is inlined
+    uint64_t statements = 0;       ///< of all code
+  };
+  Expansion expand() const {
+    Expansion e{std::vector<uint64_t>(reached_.size(), 0), std::vector<uint64_t>(reached_.size(), 0), 0};
+    std::vector<std::vector<size_t>> inlined(reached_.size());
+    for (const auto& [from, to] : calls_)
+      if (!plan_.called.contains(reached_[to])) inlined[from].push_back(to);
+    // Callees before their callers: no inlined call leads round a cycle.
+    std::vector<size_t> order;
+    std::vector<size_t> next(reached_.size(), 0);
+    std::vector<bool> seen(reached_.size(), false);
+    for (size_t root = 0; root < reached_.size(); ++root) {
+      std::vector<size_t> stack;
+      if (!seen[root]) stack.push_back(root);
+      seen[root] = true;
+      while (!stack.empty()) {
+        const size_t f = stack.back();
+        if (next[f] == inlined[f].size()) {
+          order.push_back(f);
+          stack.pop_back();
+        } else if (const size_t to = inlined[f][next[f]++]; !seen[to]) {
+          seen[to] = true;
+          stack.push_back(to);
+        }
+      }
+    }
+    for (const size_t f : order) {
+      e.size[f] = reached_[f]->body.size();
+      for (const size_t to : inlined[f]) e.size[f] = std::min(e.size[f] + e.size[to], kEndless);
+    }
+    const auto is_root = [this](size_t f) {
+      return f == 0 ||
+             std::find(plan_.callables.begin(), plan_.callables.end(), reached_[f]) != plan_.callables.end();
+    };
+    for (size_t i = order.size(); i-- > 0;) {
+      const size_t f = order[i];
+      const uint64_t of_its_own = is_root(f) ? 1 : 0;
+      if (of_its_own != 0) e.statements = std::min(e.statements + e.size[f], kEndless);
+      for (const size_t to : inlined[f])
+        e.copies[to] = std::min(e.copies[to] + e.copies[f] + of_its_own, kEndless);
+    }
+    return e;
+  }
+  static uint64_t saturated(uint64_t a, uint64_t b) {
+    return a > kEndless / std::max<uint64_t>(b, 1) ? kEndless : a * b;
+  }
+
+  /// Predicates, and arrays without a size, do not lie in a frame.
+  static bool may_be_called(const Function& f) {
+    const auto lies = [](const Variable& v) { return v.type != Type::kPred && v.bytes != 0; };
+    return std::ranges::all_of(f.params, lies) && std::ranges::all_of(f.returns, lies);
   }
 
   void layout_variables() {
@@ -219,6 +298,7 @@ class Planner {
     return found;
   }
 
+  static constexpr uint64_t kMostStatements = 100'000, kEndless = uint64_t{1} << 40;
   const Module& module_;
   const Function& entry_;
   uint32_t alloca_bytes_;

@@ -1,7 +1,8 @@
 // Which functions of a kernel are called through the call stack, and how arguments lie there. A direct call
-// of a function that is not recursive is inlined. Recursive functions, and those whose address is taken and
-// which an indirect call of the kernel could mean, get code of their own and a frame in local memory: first
-// the parameters, then the results, each at its natural alignment, then what the function itself needs.
+// of a function that is not recursive is inlined, unless that makes too much code. Recursive functions, such
+// as would be inlined too often, and those whose address is taken and which an indirect call of the kernel
+// could mean, get code of their own and a frame in local memory: first the parameters, then the results, each
+// at its natural alignment, then what the function itself needs.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -32,9 +33,9 @@ struct ArgumentLayout {
 [[nodiscard]] ArgumentLayout layout_of_table(const Module& module, const LabelTable& table);
 
 struct CallPlan {
-  std::vector<const Function*> callables;  ///< called through the stack
-  bool uses_stack = false;                 ///< there is such a call, if only one that no function fits
-  std::unordered_set<const Function*> recursive;
+  std::vector<const Function*> callables;      ///< called through the stack
+  bool uses_stack = false;                     ///< there is such a call, if only one that no function fits
+  std::unordered_set<const Function*> called;  ///< so by direct calls, too
   const Module* module = nullptr;
   // Shared memory of the kernel and of all that it reaches.
   std::unordered_map<const Variable*, uint32_t> shared;

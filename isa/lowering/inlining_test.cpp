@@ -123,9 +123,9 @@ TEST(CallLowering, RefusesDeeplyNestedCalls) {
 }
 
 TEST(CallLowering, RefusesWhatInliningMakesTooLarge) {
-  const auto calls = [](int n) {
+  const auto calls = [](int n, const char* call = "call f;\n") {
     std::string text;
-    for (int i = 0; i < n; ++i) text += "call f;\n";
+    for (int i = 0; i < n; ++i) text += call;
     return text + "ret;";
   };
   const std::string registers = ".func f() { .reg .b32 %r<100000>; ret; }\n";
@@ -136,11 +136,50 @@ TEST(CallLowering, RefusesWhatInliningMakesTooLarge) {
     EXPECT_THAT(lower_error(thread_kernel("", calls(1000), "sm_35", function)),
                 testing::HasSubstr("the kernel is too large after inlining its calls"));
   }
-  // A bit for each value and block.
-  std::string values = ".func f() { .reg .b32 %r<1000>; .reg .pred %p;\n";
+  // A bit for each value and block. It cannot be called, for its argument does not lie in a frame.
+  std::string values = ".func f(.reg .pred %p) { .reg .b32 %r<1000>;\n";
   for (int i = 0; i < 1000; ++i) values += fmt::format("L{0}: add.u32 %r{0}, %r{0}, 1; @%p bra L{0};\n", i);
-  EXPECT_THAT(lower_error(thread_kernel("", calls(100), "sm_35", values + "ret; }\n")),
+  EXPECT_THAT(lower_error(thread_kernel(".reg .pred %q;", calls(100, "call f, (%q);\n"), "sm_35",
+                                        values + "ret; }\n")),
               testing::HasSubstr("values that live across them"));
+}
+
+/// f0(x) = 3x + 1 in a long way; f1 calls it six times, and so on: inlining would make millions of
+/// statements.
+TEST(CallLowering, CallsWhatInliningWouldMultiply) {
+  constexpr int kDepth = 5, kCalls = 6, kLength = 40;
+  std::string functions =
+      ".func (.param .b32 r) f0(.param .b32 x) {\n.reg .b32 %r<4>; ld.param.b32 %r0, [x];\n";
+  for (int i = 0; i < kLength; ++i) functions += "xor.b32 %r0, %r0, 21;\n";
+  functions += "mad.lo.u32 %r1, %r0, 3, 1; st.param.b32 [r], %r1; ret; }\n";
+  const auto calls = [](int of) {
+    std::string text;
+    for (int i = 0; i < kCalls; ++i)
+      text += fmt::format(
+          "{{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), f{}, (a); ld.param.b32 %r0, "
+          "[b]; }}\n",
+          of);
+    return text;
+  };
+  for (int i = 1; i < kDepth; ++i)
+    functions += fmt::format(
+        ".func (.param .b32 r) f{}(.param .b32 x) {{ .reg .b32 %r0; ld.param.b32 %r0, [x];\n{}"
+        "st.param.b32 [r], %r0; ret; }}\n",
+        i, calls(i - 1));
+  const std::string text = thread_kernel(
+      ".reg .b32 %r0;", "mov.u32 %r0, %tid0;\n" + calls(kDepth - 1) + "st.global.b32 [%out], %r0; ret;",
+      "sm_35", functions);
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_LT(image.ops.size(), 300'000u);
+  const Outcome o = run_image(image, 2);
+  ASSERT_TRUE(o.result.finished);
+  uint64_t steps = 1;
+  for (int i = 0; i < kDepth; ++i) steps *= kCalls;
+  for (uint32_t lane = 0; lane < 2; ++lane) {
+    uint32_t x = lane;
+    for (uint64_t i = 0; i < steps; ++i) x = 3 * x + 1;
+    EXPECT_EQ(o.out.at(lane * 64), x);
+  }
 }
 
 }  // namespace

@@ -290,5 +290,39 @@ TEST(Statements, VectorsMoveElementByElement) {
   EXPECT_EQ(o.out.at(1), 9u);
 }
 
+// Of several results, which are in registers, one may be a predicate; vectors have elements of any size.
+TEST(Statements, FunctionsReturnPredicatesBesidesAndTakeVectors) {
+  const Outcome o = run_image(
+      lower_ok(
+          thread_kernel(
+              ".reg .b32 %a; .reg .pred %p; .reg .v2 .u16 %v;",
+              "mov.u16 %v.x, 3; mov.u16 %v.y, 4; call (%a, %p), sum, (%v);\n"
+              "st.global.u32 [%out], %a; mov.u32 %a, 1; @%p st.global.u32 [%out+4], %a;\n"
+              "@!%p st.global.u32 [%out+8], %a; ret;",
+              "sm_35",
+              ".func (.reg .u32 s, .reg .pred q) sum(.reg .v2 .u16 v) { .reg .u32 %x;\n"
+              "cvt.u32.u16 %x, v.x; cvt.u32.u16 s, v.y; add.u32 s, s, %x; setp.eq.u32 q, s, 7; ret; }\n"),
+          level(LoweringLevel::kClean)),
+      1);
+  EXPECT_EQ(o.out.at(0), 7u);
+  EXPECT_EQ(o.out.at(1), 1u);
+  EXPECT_NE(o.out.at(2), 1u);
+}
+
+// What one element of a move overwrites, another may still read.
+TEST(Statements, ElementsOfAVectorMoveAtOnce) {
+  const Outcome o = run_image(
+      lower_ok(thread_kernel(".reg .v2 .u32 %v; .reg .b32 %a, %b, %c, %d; .reg .b64 %e;",
+                             "mov.u32 %a, 1; mov.u32 %b, 2; mov.u32 %c, 3; mov.u32 %d, 4;\n"
+                             "mov.v4.u32 {%d, %a, %b, %c}, {%a, %b, %c, %d};\n"
+                             "mov.v2.u32 %v, {%a, %b}; mov.v2.u32 {%v.y, %v.x}, %v;\n"
+                             "mov.b64 %e, %v;\n"
+                             "st.global.v4.u32 [%out], {%a, %b, %c, %d}; st.global.b64 [%out+16], %e; ret;"),
+               level(LoweringLevel::kClean)),
+      1);
+  EXPECT_EQ(std::vector<uint32_t>(o.out.begin(), o.out.begin() + 6),
+            (std::vector<uint32_t>{2, 3, 4, 1, 3, 2}));
+}
+
 }  // namespace
 }  // namespace gpusim::isa

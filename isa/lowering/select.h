@@ -1,5 +1,5 @@
 // Instruction selection: walks a function's statements and emits micro-ops over virtual variables. A direct
-// call of a function that is not recursive emits the callee's body in place (select_call.cpp, call_plan.h).
+// call of a function without a frame emits the callee's body in place (select_call.cpp, call_plan.h).
 // Values follow Module::target_sm.
 #pragma once
 #include <optional>
@@ -146,6 +146,8 @@ class Selector {
   Value widened_half(Frame& frame, const Operand& operand, Type half);
   void extreme_of_three(Frame& frame, const Instruction& inst);
   void move(Frame& frame, const Instruction& inst);
+  void move_elements(Frame& frame, const std::vector<Operand>& to, const std::vector<Operand>& from,
+                     Type type);
   void compare(Frame& frame, const Instruction& inst);
   void predicate_logic(Frame& frame, const Instruction& inst);
   void carry_arithmetic(Frame& frame, const Instruction& inst);

@@ -1,6 +1,9 @@
 // Selection of arithmetic, moves, comparisons and predicate logic.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "isa/lowering/select.h"
 #include "isa/ptx/verifier/verifier.h"
 
@@ -78,6 +81,36 @@ void Selector::extreme_of_three(Frame& frame, const Instruction& inst) {
   write_back(frame, inst.operands[0], Type::kF32, dst);
 }
 
+/// The elements move at once: one that another would overwrite first is read before.
+void Selector::move_elements(Frame& frame, const std::vector<Operand>& to, const std::vector<Operand>& from,
+                             Type type) {
+  const size_t n = std::min(to.size(), from.size());
+  const auto overwritten = [&](size_t at) {
+    const auto same = [&from = from[at]](const Operand& o) {
+      return o.kind == Operand::Kind::kRegister && o.reg == from.reg && o.component == from.component;
+    };
+    return from[at].kind == Operand::Kind::kRegister &&
+           std::any_of(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(at), same);
+  };
+  std::vector<std::optional<Value>> kept(n);
+  for (size_t i = 0; i < n; ++i) {
+    if (!overwritten(i)) continue;
+    const Value v = value(frame, from[i], type);
+    const Var copy = program_.new_var(class_of(type));
+    emit_form(form_key(Opcode::kMov, untyped(type)), {copy}, {&v, 1});
+    kept[i] = Value{copy, v.wide, 0};
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const Var dst = destination(frame, to[i], type);
+    const bool direct = from[i].kind == Operand::Kind::kSpecial && type_bytes(type) >= 2;
+    const Value v = kept[i]  ? *kept[i]
+                    : direct ? special(from[i], type_bytes(type) == 8, dst)
+                             : value(frame, from[i], type);
+    if (v.var != dst || !direct) emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
+    write_back(frame, to[i], type, dst);
+  }
+}
+
 /// mov: register, constant, address, special register, predicate; {a, b} packs and unpacks; vectors copy by
 /// component.
 void Selector::move(Frame& frame, const Instruction& inst) {
@@ -90,17 +123,7 @@ void Selector::move(Frame& frame, const Instruction& inst) {
   const std::vector<Operand> to_parts = elements(frame, to), from_parts = elements(frame, from);
   const bool pack = to_parts.size() == 1 && from_parts.size() > 1,
              unpack = to_parts.size() > 1 && from_parts.size() == 1;
-  if (!pack && !unpack) {
-    for (size_t i = 0; i < to_parts.size() && i < from_parts.size(); ++i) {
-      const Var dst = destination(frame, to_parts[i], type);
-      const bool direct = from_parts[i].kind == Operand::Kind::kSpecial && type_bytes(type) >= 2;
-      const Value v =
-          direct ? special(from_parts[i], type_bytes(type) == 8, dst) : value(frame, from_parts[i], type);
-      if (v.var != dst || !direct) emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
-      write_back(frame, to_parts[i], type, dst);
-    }
-    return;
-  }
+  if (!pack && !unpack) return move_elements(frame, to_parts, from_parts, type);
   const size_t n = pack ? from_parts.size() : to_parts.size();
   const int part_bytes = type_bytes(type) / static_cast<int>(n);
   const Type part = part_bytes == 4 ? Type::kB32 : part_bytes == 2 ? Type::kB16 : Type::kB8;

@@ -64,7 +64,7 @@ void Selector::call(Frame& frame, const Instruction& inst) {
                  "link the file with its body: --link, or 'link' in the launch file");
   }
   if (!agrees(site, callee.symbol, site.callee->params, site.callee->returns)) return;
-  if (plan_.recursive.contains(site.callee))
+  if (plan_.called.contains(site.callee))
     call_through_stack(frame, site, {}, site.callee->params, site.callee->returns);
   else
     call_inline(frame, site);

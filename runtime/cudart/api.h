@@ -62,6 +62,8 @@ void as_launch(Action action) {
 /// thread's.
 enum class Default : uint8_t { kLegacy, kThread };
 [[nodiscard]] Stream& stream_of(Device& device, cudaStream_t handle, Default null = Default::kLegacy);
+/// The same when a kernel has failed.
+[[nodiscard]] Stream& stream_at(Device& device, cudaStream_t handle, Default null);
 [[nodiscard]] Event& event_of(Device& device, cudaEvent_t handle);
 
 // Registered functions and variables.
@@ -132,7 +134,8 @@ void submit_launch(Device& device, const LaunchRequest& request, Stream& stream,
 /// The parameters that a launch or a node of a graph has in one buffer (CU_LAUNCH_PARAM_...), for `kernel`.
 [[nodiscard]] std::vector<std::byte> packed_parameters(Kernel& kernel, void* const* extra);
 void submit_function(Device& device, std::function<void()> function, Stream& stream,
-                     void (*fn)(void*) = nullptr, void* data = nullptr);
+                     void (*fn)(void*) = nullptr, void* data = nullptr,
+                     std::function<void(Code)> after_failure = {});
 /// `external`: in a stream that is captured, a node records the event or waits for it at each launch.
 void submit_record(Device& device, Event& event, Stream& stream, bool external = false);
 void submit_wait(Device& device, Stream& stream, Event& event, bool external = false);

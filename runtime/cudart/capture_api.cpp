@@ -178,9 +178,9 @@ void submit_launch(Device& device, const LaunchRequest& r, Stream& stream, const
 }
 
 void submit_function(Device& device, std::function<void()> function, Stream& stream, void (*fn)(void*),
-                     void* data) {
+                     void* data, std::function<void(Code)> after_failure) {
   Capture* capture = capture_of(device, stream);
-  if (capture == nullptr) return device.host_function(std::move(function), stream);
+  if (capture == nullptr) return device.host_function(std::move(function), stream, std::move(after_failure));
   Node& node = captured(*capture, Node::Type::kHost);
   node.host = std::move(function);
   node.host_parameters = {fn, data};

@@ -21,8 +21,12 @@ cudaError_t returned(const Failure& failure) {
 }
 
 Stream& stream_of(Device& device, cudaStream_t handle, Default null) {
-  constexpr uintptr_t kLegacy = 1, kPerThread = 2;
   device.check();
+  return stream_at(device, handle, null);
+}
+
+Stream& stream_at(Device& device, cudaStream_t handle, Default null) {
+  constexpr uintptr_t kLegacy = 1, kPerThread = 2;
   const auto value = reinterpret_cast<uintptr_t>(handle);
   if (value == kPerThread || (value == 0 && null == Default::kThread)) return device.thread_stream();
   if (value == 0 || value == kLegacy) return device.legacy_stream();

@@ -45,6 +45,7 @@ struct Pools {
     uint64_t bytes;
   };
   std::map<const void*, Piece> pieces;  ///< what is allocated from pools
+  std::set<const void*> freed_later;    ///< by a stream that has not come there
 
   std::byte* allocate(Device& device, Pool& pool, uint64_t bytes) {
     require(pool.most == 0 || bytes <= pool.most - pool.used, Code::kMemoryAllocation);
@@ -118,6 +119,7 @@ void forget_piece_of_pool(const void* memory) {
 
 void forget_pieces_of_pools() {
   pools().pieces.clear();
+  pools().freed_later.clear();
   for (Pool* pool : pools().all) pool->used = 0;
 }
 
@@ -168,8 +170,11 @@ cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
       return;
     if (free_imported(device, pointer)) return;
     require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
+    device.check();
+    require(pools().freed_later.insert(pointer).second);
     device.action(
         [&device, pointer] {
+          pools().freed_later.erase(pointer);
           if (!free_host_piece(device, pointer) && device.release(pointer)) forget_piece_of_pool(pointer);
         },
         s);

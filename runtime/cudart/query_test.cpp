@@ -5,6 +5,9 @@
 extern "C" {
 cudaError_t cudaStreamQuery(cudaStream_t);
 cudaError_t cudaEventQuery(cudaEvent_t);
+cudaError_t cudaLibraryLoadData(void**, const void*, const int*, void**, unsigned, const int*, void**,
+                                unsigned);
+cudaError_t cudaLibraryGetKernel(void**, void*, const char*);
 }
 
 namespace gpusim::runtime::test_program {
@@ -109,6 +112,39 @@ TEST_P(Query, ACopyThatBlocksIsAWait) {
   float milliseconds = 0;
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
   EXPECT_GT(milliseconds, 0);
+}
+
+/// Waits for so many nanoseconds.
+const char* const kSleep = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry sleep(.param .u64 time)
+{
+  .reg .b64 %rd<4>; .reg .pred %p;
+  ld.param.u64 %rd0, [time];
+  mov.u64 %rd1, %globaltimer;
+wait:
+  mov.u64 %rd2, %globaltimer;
+  sub.u64 %rd3, %rd2, %rd1;
+  setp.lt.u64 %p, %rd3, %rd0;
+  @%p bra wait;
+  ret;
+}
+)";
+
+TEST_P(Query, TheTimeThatAKernelWaitsForPasses) {
+  uint64_t wanted = GetParam() ? 20'000'000 : 20'000;
+  void *library = nullptr, *kernel = nullptr, *arguments[] = {&wanted};
+  ASSERT_EQ(cudaLibraryLoadData(&library, kSleep, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "sleep"), 0);
+  ASSERT_EQ(cudaEventRecord(before_, first_), 0);
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, arguments, 0, first_), 0);
+  ASSERT_EQ(cudaEventRecord(after_, first_), 0);
+  ASSERT_EQ(cudaStreamSynchronize(first_), 0);
+  float milliseconds = 0;
+  ASSERT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
+  EXPECT_GE(milliseconds, static_cast<float>(wanted) * 1e-6F);
+  EXPECT_LT(milliseconds, static_cast<float>(wanted) * 2e-6F);
 }
 
 }  // namespace

@@ -60,9 +60,10 @@ cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t callback, voi
                          Default null) {
   return call([&](Device& device) {
     require(callback != nullptr && flags == 0);
-    Stream& s = stream_of(device, stream, null);
+    Stream& s = stream_at(device, stream, null);
     submit_function(
-        device, [stream, callback, data] { callback(stream, 0, data); }, s);
+        device, [stream, callback, data] { callback(stream, 0, data); }, s, nullptr, nullptr,
+        [stream, callback, data](Code code) { callback(stream, static_cast<cudaError_t>(code), data); });
   });
 }
 

@@ -75,6 +75,7 @@ void Device::go_on_beside(const std::stop_token& stop) {
         (void)go_on();
       } catch (const Failure& failure) {
         if (!fault_) note_fault(failure.code(), failure.what());
+        fault_is_known_ = false;
       } catch (const std::exception& error) {
         note_fault(Code::kUnknown, error.what());
       }
@@ -94,6 +95,7 @@ void Device::stop_beside() {
 
 bool Device::call_back(Work& work) {
   const bool is_new = work.called == nullptr;
+  work.after_failure = {};
   if (is_new) work.called = host_functions_.call(std::move(work.function));
   try {
     return host_functions_.wait_for(*work.called, is_new ? kShortFunction : std::chrono::milliseconds(0));
@@ -104,9 +106,43 @@ bool Device::call_back(Work& work) {
   }
 }
 
+void Device::call_back_and_wait(Work& work) {
+  while (!call_back(work)) {
+    if (finished_) throw Failure(Code::kInitializationError);  // the program ends meanwhile
+    sleep(kPause);
+  }
+}
+
+void Device::call_after_failure(std::vector<std::function<void(Code)>> functions) {
+  std::vector<HostFunctions::Handle> called;
+  for (auto& function : functions)
+    called.push_back(
+        host_functions_.call([function = std::move(function), code = fault_->code()] { function(code); }));
+  // They go on beside the program if they are not done so soon.
+  for (const auto& call : called) try {
+      (void)host_functions_.wait_for(*call, kShortFunction);
+    } catch (const std::exception& error) {
+      warn(as_error(error.what()));
+    } catch (...) {
+      warn(as_error("a function of the program that a stream calls has thrown something"));
+    }
+}
+
+bool Device::machine_is_busy() const {
+  return children_->machine_runs && machine_thread_ != std::this_thread::get_id();
+}
+
+void Device::wait_for_machine() {
+  const Clock::time_point begin = Clock::now();
+  while (machine_is_busy()) {
+    // What it waits for may be the end of this very function.
+    if (host_functions_.is_this_thread() && !ends_) throw Failure(Code::kNotPermitted);
+    if (ends_ && Clock::now() - begin > kPatience) return;
+    sleep(kPause);
+  }
+}
+
 bool Device::has_to_wait(const Work& work) const {
-  // The checks follow one launch at a time.
-  if (checker_ != nullptr && !aside_.empty()) return true;
   if (work.kind == Work::Kind::kWait && !work.ready()) return true;
   return std::ranges::any_of(work.after, [this](uint64_t n) { return open_.contains(n); });
 }

@@ -111,7 +111,9 @@ std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
 }
 
 void Device::check() const {
-  if (fault_) throw Failure(fault_->code(), fault_->what(), true);
+  if (!fault_) return;
+  fault_is_known_ = true;
+  throw Failure(fault_->code(), fault_->what(), true);
 }
 
 void Device::warn(const std::string& text) const {
@@ -126,10 +128,16 @@ void Device::note_fault(Code code, const std::string& message) {
   services_.flush();
   tell_findings();
   warn(as_error(message));
+  std::vector<std::function<void(Code)>> functions;
+  for (const auto* list : {&carried_out_, &pending_})
+    for (const auto& work : *list)
+      if (work->after_failure) functions.push_back(std::exchange(work->after_failure, {}));
+  call_after_failure(std::move(functions));
 }
 
 void Device::fail(Code code, const std::string& message) {
   note_fault(code, message);
+  fault_is_known_ = true;
   throw Failure(code, message, true);
 }
 
@@ -352,8 +360,9 @@ Event& Device::add_event(bool timing) {
 
 void Device::remove_event(Event* event) {
   if (!events_.contains(event)) throw Failure(Code::kInvalidResourceHandle);
-  for (const auto& work : pending_)
-    if (work->event == event) work->event = nullptr;
+  for (const auto* list : {&pending_, &carried_out_})
+    for (const auto& work : *list)
+      if (work->event == event) work->event = nullptr;
   sharing_.forget_event(event);
   events_.erase(event);
 }

@@ -320,14 +320,16 @@ class Device {
   const isa::KernelImage& check_launch(const LaunchRequest& request);
   void launch(const LaunchRequest& request, Stream& stream);
   void copy(Copy copy, Stream& stream, bool wait);
-  /// In a run for values, a copy that was not told to wait waits all the same: CUDA returns from one within
-  /// the host's memory, or from the device's to memory that is not pinned, when it is done. Not while a
-  /// kernel is known to wait for memory: the program may be what it waits for, and would hang on a GPU.
+  /// A copy that was not told to wait waits all the same: CUDA returns from one within the host's memory, or
+  /// from the device's to memory that is not pinned, when it is done. Not while a kernel is known to wait for
+  /// memory: the program may be what it waits for, and would hang on a GPU.
   [[nodiscard]] bool always_waits(const Copy& copy) const;
   void fill(const Fill& fill, Stream& stream, bool wait);
-  /// A function of the program. In a run for values it has a thread of its own, and others may call the
-  /// device meanwhile.
-  void host_function(std::function<void()> function, Stream& stream);
+  /// A function of the program. It has a thread of its own, and others may call the device meanwhile.
+  /// `after_failure` is called in its place if a kernel has failed, also when nothing that the program has
+  /// called since has said so.
+  void host_function(std::function<void()> function, Stream& stream,
+                     std::function<void(Code)> after_failure = {});
   /// A function of this library, which must not wait.
   void action(std::function<void()> function, Stream& stream);
   /// What comes later in the stream begins when `ready()`, which looks at memory. In a timed run it must be
@@ -414,6 +416,13 @@ class Device {
   bool go_on();
   /// Calls a function of the program, if it was not called. True if it is done.
   [[nodiscard]] bool call_back(Work& work);
+  /// The same until it is done, while a timed run stands still.
+  void call_back_and_wait(Work& work);
+  /// What functions of the program are called in the place of those that a failed kernel prevents.
+  void call_after_failure(std::vector<std::function<void(Code)>> functions);
+  /// The timed run stands still in another thread, at a function of the program.
+  [[nodiscard]] bool machine_is_busy() const;
+  void wait_for_machine();
   /// In a thread of its own, as long as a kernel is put aside or work waits.
   void begin_beside();
   void go_on_beside(const std::stop_token& stop);
@@ -564,10 +573,12 @@ class Device {
   uint64_t cooperative_ = 0;    ///< device address of the barriers of cooperative launches
   std::set<uint64_t> strayed_;  ///< allocations outside of which a kernel has been
   std::optional<Failure> fault_;
-  std::unique_ptr<Export> export_;  ///< of a run with an export folder
+  mutable bool fault_is_known_ = false;  ///< to the program
+  std::unique_ptr<Export> export_;       ///< of a run with an export folder
   bool finished_ = false, in_vain_ = false;
-  bool goes_on_beside_ = false;
+  bool goes_on_beside_ = false, ends_ = false;
   HostFunctions host_functions_;
+  std::thread::id machine_thread_;  ///< in which the timed run goes on
   int beside_process_ = 0;
   std::chrono::steady_clock::time_point moved_at_;    ///< when go_on() has done something, last of all
   std::chrono::steady_clock::time_point ends_since_;  ///< the program; nothing: it does not end

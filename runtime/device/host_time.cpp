@@ -61,6 +61,7 @@ bool Device::is_done(const Stream& stream) {
     go_on();
     return !is_waiting(stream);
   }
+  if (machine_is_busy()) return ask_in_vain();
   if (is_pending(stream)) {
     if (asked_.insert(&stream).second) return ask_in_vain();  // it has not begun
     flush();
@@ -76,6 +77,7 @@ bool Device::is_done(const Event& event) {
   }
   if (!event.recorded) return true;
   if (!event.reached) {
+    if (machine_is_busy()) return ask_in_vain();
     if (asked_.insert(&event).second) return ask_in_vain();
     flush();
   }

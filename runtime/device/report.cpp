@@ -96,7 +96,10 @@ void Device::do_what_is_left() {
   try {
     if (fault_) return;
     if (!open_.empty()) return go_on_at_end();
-    flush();
+    ends_ = true;
+    wait_for_machine();
+    if (!machine_is_busy()) flush();
+    ends_ = false;
   } catch (const Failure&) {
     // It has been told, and the file keeps what there is.
   }

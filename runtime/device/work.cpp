@@ -325,6 +325,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
     } catch (const Failure&) {
       // A kernel runs later than its launch, for a program: what it does wrong, the next call says.
       if (!fault_) throw;
+      fault_is_known_ = false;
     }
     return;
   }
@@ -380,7 +381,7 @@ void Device::run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& run
 
 void Device::end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
                         comp::FunctionalRunner::Outcome outcome) {
-  untimed_s_ += kUntimedSeconds;
+  untimed_s_ += kUntimedSeconds + 1e-9 * static_cast<double>(runner.waited_ns());
   if (checker_ != nullptr) {
     checker_->end_launch(run);
     if (outcome == comp::FunctionalRunner::Outcome::kDeadlock) checker_->report_stuck_barriers();
@@ -409,7 +410,7 @@ void Device::copy(Copy c, Stream& stream, bool wait) {
 }
 
 bool Device::always_waits(const Copy& c) const {
-  if (!options_.functional || open_.empty() || c.bytes() == 0) return false;
+  if ((options_.functional && open_.empty()) || c.bytes() == 0) return false;
   if (std::ranges::any_of(aside_, [](const auto& work) { return work->waits_for_memory; })) return false;
   return c.direction == Copy::Direction::kHostToHost ||
          (c.direction == Copy::Direction::kDeviceToHost &&
@@ -427,11 +428,14 @@ void Device::fill(const Fill& f, Stream& stream, bool wait) {
   if (wait) synchronize(stream);
 }
 
-void Device::host_function(std::function<void()> function, Stream& stream) {
+void Device::host_function(std::function<void()> function, Stream& stream,
+                           std::function<void(Code)> after_failure) {
+  if (fault_ && after_failure && !fault_is_known_) return call_after_failure({std::move(after_failure)});
   check();
   auto work = std::make_unique<Work>();
   work->kind = Work::Kind::kHostFunction;
   work->function = std::move(function);
+  work->after_failure = std::move(after_failure);
   submit(std::move(work), stream);
 }
 
@@ -463,8 +467,9 @@ void Device::record(Event& event, Stream& stream) {
   auto work = std::make_unique<Work>();
   work->kind = Work::Kind::kEvent;
   work->event = &event;
-  for (const auto& earlier : pending_)
-    if (earlier->event == &event) earlier->event = nullptr;
+  for (const auto* list : {&pending_, &carried_out_})
+    for (const auto& earlier : *list)
+      if (earlier->event == &event) earlier->event = nullptr;
   event.recorded = true;
   event.reached = false;
   event.work = submit(std::move(work), stream);
@@ -567,6 +572,7 @@ double Device::copy_seconds(Copy::Direction direction, uint64_t bytes) const {
 
 void Device::flush() {
   if (!open_.empty()) return go_on_until([this] { return open_.empty(); });
+  wait_for_machine();
   if (pending_.empty() || fault_) return;
   if (live_ == nullptr) {
     comp::LiveRun::Hooks hooks;
@@ -577,7 +583,10 @@ void Device::flush() {
     hooks.marker = [this](uint32_t n, double seconds) {
       Work& w = *markers_[n];
       note_done(w.stream, seconds + untimed_s_);
-      if (w.function) w.function();
+      if (w.kind == Work::Kind::kHostFunction)
+        call_back_and_wait(w);
+      else if (w.function)
+        w.function();
       if (w.event == nullptr) return;
       w.event->reached = true;
       w.event->seconds = w.event->done_s = seconds + untimed_s_;
@@ -639,6 +648,7 @@ void Device::flush() {
   progress_.begin();
   try {
     children_->machine_runs = true;
+    machine_thread_ = std::this_thread::get_id();
     good = live_->run();
     children_->machine_runs = false;
     progress_.clear();

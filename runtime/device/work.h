@@ -21,8 +21,9 @@ struct Device::Work {
   bool waits_for_memory = false;                   ///< of such a launch: all that is left of it does
   Copy copy;
   Fill fill;
-  std::function<void()> function;  ///< kHostFunction: the program's; kAction: one of ours
-  HostFunctions::Handle called;    ///< kHostFunction of a run for values whose turn has come
+  std::function<void()> function;           ///< kHostFunction: the program's; kAction: one of ours
+  HostFunctions::Handle called;             ///< kHostFunction whose turn has come
+  std::function<void(Code)> after_failure;  ///< kHostFunction: called in its place if a kernel has failed
   Event* event = nullptr;
   std::function<bool()> ready;  ///< kWait: what it waits for has happened
 };

@@ -57,12 +57,12 @@ void ModuleParser::parse_register_sum(Operand& o) {
   if (!one || !is_bits(r.type) || bytes < 2 || bytes > 8) unsupported_operand_ = "register+constant";
 }
 
-/// `name[2]`, `name[%r+1]`: an element, counted in the type of the variable without its .v2 or .v4. mov takes
-/// its address, ld and st what lies there. Where a register is the index it is noted, with the size of an
-/// element, and add_index() computes the address. Indices have 32 bits and no sign.
+/// `name[2]`, `name[%r+1]`: an element, counted in the type of the variable without its .v2 or .v4. mov, cvta
+/// and mapa take its address, ld and st what lies there. Where a register is the index it is noted, with the
+/// size of an element, and add_index() computes the address. Indices have 32 bits and no sign.
 void ModuleParser::parse_index(Opcode op, Operand& o) {
   const bool accesses = op == Opcode::kLd || op == Opcode::kLdu || op == Opcode::kSt;
-  if (!accesses && op != Opcode::kMov && op != Opcode::kCvta)
+  if (!accesses && op != Opcode::kMov && op != Opcode::kCvta && op != Opcode::kMapa)
     fail(token_.loc, fmt::format("'{}' takes no element of an array", opcode_info(op).name),
          "move its address into a register with mov first");
   if (o.is_sum) fail(token_.loc, "an element of an array has its constant behind the index");
@@ -87,7 +87,7 @@ void ModuleParser::parse_index(Opcode op, Operand& o) {
     const Constant c = parse_constant();
     if (c.kind != Operand::ImmKind::kInt) fail(loc, "an index is an integer");
     index = c.bits;
-    o.is_sum = !accesses;
+    o.is_sum = !accesses && op != Opcode::kCvta;
   }
   o.offset += static_cast<uint32_t>(index * size);
   expect("]", "after the index");
@@ -177,7 +177,8 @@ void ModuleParser::add_index(const Instruction& i, Operand& o) {
   };
   if (o.kind == Kind::kAddress || (i.opcode == Opcode::kCvta && !i.mods.to)) check_space_of_element(i, o);
   const Register r = function_->registers[o.reg2];
-  const bool narrow = i.opcode == Opcode::kMov ? type_bytes(i.mods.type) == 4 : module_.address_size == 32;
+  const bool sized = i.opcode == Opcode::kMov || i.opcode == Opcode::kMapa;
+  const bool narrow = sized ? type_bytes(i.mods.type) == 4 : module_.address_size == 32;
   const Type address = narrow ? Type::kU32 : Type::kU64;
   const std::string_view bits = type_name(address);
   Operand base;

@@ -64,22 +64,28 @@ void FunctionVerifier::check_mov(const Instruction& i) {
   if (to.kind == Kind::kVector) return check_mov_vector(i, to, from, true);
   if (from.kind == Kind::kVector && !vector_register) return check_mov_vector(i, from, to, false);
   if (vector_register) return check_vector_register(i, to, from);
+  if (from.kind == Kind::kRegister && vector_size(from) > 1) return check_vector_register(i, from, to);
   check_destination(i, to, i.mods.type, false);
   if (from.kind == Kind::kSymbol) return check_symbol_value(i, from);
   if (from.negated) error(from.loc, "'mov' cannot negate its source", "use 'not.pred'");
   check_source(i, from, i.mods.type, false);
 }
 
-/// mov.b64 of a value into the elements of a vector register; copies of vectors are mov.v2 and mov.v4.
-void FunctionVerifier::check_vector_register(const Instruction& i, const Operand& to, const Operand& from) {
-  const Register& r = function_.registers[to.reg];
-  if (vector_size(from) > 1)
+/// mov.b64 of a value into the elements of a vector register, or of these into one; copies of vectors are
+/// mov.v2 and mov.v4.
+void FunctionVerifier::check_vector_register(const Instruction& i, const Operand& vector,
+                                             const Operand& other) {
+  const Register& r = function_.registers[vector.reg];
+  if (vector_size(other) > 1)
     return error(fmt::format("'{}' cannot move a vector to a vector", name()),
                  fmt::format("write 'mov.v{}'", r.vector));
   if (!is_untyped(i.mods.type) || type_bytes(i.mods.type) != type_bytes(r.type) * r.vector)
-    return error(to.loc, fmt::format("'{}' has {} elements of .{}, which '{}' does not fill", r.name,
-                                     r.vector, type_name(r.type), name()));
-  check_source(i, from, i.mods.type, false);
+    return error(vector.loc, fmt::format("'{}' has {} elements of .{}, which '{}' does not fill", r.name,
+                                         r.vector, type_name(r.type), name()));
+  if (&other == &i.operands[0])
+    check_destination(i, other, i.mods.type, false);
+  else
+    check_source(i, other, i.mods.type, false);
 }
 
 /// Packing {a, b} -> d and unpacking d -> {a, b}: the elements have equal size and fill the type.

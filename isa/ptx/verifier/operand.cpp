@@ -302,6 +302,7 @@ void FunctionVerifier::check_source(const Instruction& i, const Operand& o, Type
     case Kind::kSymbol:
       if (const Found f = find_symbol(o.symbol); f.variable == nullptr && f.function == nullptr)
         return undefined_symbol(o);
+      if (find_symbol(o.symbol).function != nullptr) return check_function_operand(i, o, type);
       if (o.is_sum && (is_integer(type) || is_untyped(type))) return;
       return error(o.loc,
                    fmt::format("the name '{}' cannot be an operand of '{}'", o.symbol.substr(0, 80), name()),
@@ -393,11 +394,23 @@ bool FunctionVerifier::check_function_value(const Instruction& i, const Operand&
   return false;
 }
 
+/// The address of a function as any source, where ptxas takes it: of integers of 32 or 64 bits.
+void FunctionVerifier::check_function_operand(const Instruction& i, const Operand& o, Type type) {
+  const bool is_element = &o < i.operands.data() || &o >= i.operands.data() + i.operands.size();
+  if (is_element || i.opcode == Opcode::kCvt || is_float(type) || type_bytes(type) < 4)
+    return error(o.loc,
+                 fmt::format("the name '{}' cannot be an operand of '{}'", o.symbol.substr(0, 80), name()),
+                 "load its address into a register with mov first");
+  static_cast<void>(check_function_value(i, o, *find_symbol(o.symbol).function));
+}
+
 /// mov and cvta: the address of a variable or function.
 void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o) {
   const Found f = find_symbol(o.symbol);
   if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
   if (f.function != nullptr && !check_function_value(i, o, *f.function)) return;
+  if (f.variable != nullptr && i.opcode == Opcode::kCvta && i.mods.to && !o.is_sum)
+    return error(o.loc, fmt::format("'{}' needs an address in a register", name()));
   if (f.variable != nullptr && f.variable->space == Space::kGlobal && type_bytes(i.mods.type) == 4 &&
       module_.address_size == 64)
     return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(),

@@ -142,7 +142,13 @@ void collect_functions(const Module& module, ModuleSymbols& symbols, Diagnostics
 
 void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnostics& out) {
   for (const Relocation& r : v.relocations) {
-    if (symbols.variables.count(r.symbol) != 0 || symbols.functions.count(r.symbol) != 0) continue;
+    const bool of_function = symbols.functions.count(r.symbol) != 0;
+    if (of_function && (r.addend != 0 || r.generic))
+      add_error(out, v.loc,
+                fmt::format("the address of function '{}' takes no offset and no generic() in the initial "
+                            "value of '{}'",
+                            r.symbol.substr(0, 80), v.name.substr(0, 80)));
+    if (of_function || symbols.variables.count(r.symbol) != 0) continue;
     NearestName nearest(r.symbol);
     for (const auto& [name, variable] : symbols.variables) nearest.consider(name);
     for (const auto& [name, function] : symbols.functions) nearest.consider(name);
@@ -194,13 +200,16 @@ void check_parameter_size(const Module& module, const Function& f, Diagnostics& 
                         bytes, limit));
 }
 
-/// Values of fewer than 32 bits are passed as bits, as halves or in arrays; predicates are not.
+/// Values of fewer than 32 bits are passed as bits, as halves, in arrays or in vectors; predicates are not.
+/// Several results, which are in registers, may be of any type.
 void check_narrow_arguments(const Module& module, const Function& f, Diagnostics& out) {
   constexpr int kFirst = 301;
   if (f.is_entry || f.is_declaration || ptx_version(module) < kFirst) return;
   for (const auto* list : {&f.params, &f.returns}) {
+    if (list == &f.returns && list->size() > 1) continue;
     for (const Variable& v : *list) {
-      if (v.is_array() || !(v.type == Type::kPred || (is_integer(v.type) && type_bytes(v.type) < 4)))
+      if (v.is_array() || v.vector > 1 ||
+          !(v.type == Type::kPred || (is_integer(v.type) && type_bytes(v.type) < 4)))
         continue;
       add_error(out, v.loc,
                 fmt::format("'{}' cannot be passed as .{}", v.name.substr(0, 80), type_name(v.type)),

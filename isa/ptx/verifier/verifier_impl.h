@@ -83,7 +83,8 @@ class FunctionVerifier {
   void check_mov_elements(const Instruction& i);
   [[nodiscard]] size_t vector_size(const Operand& o) const;
   void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
-  void check_vector_register(const Instruction& i, const Operand& to, const Operand& from);
+  void check_function_operand(const Instruction& i, const Operand& o, Type type);
+  void check_vector_register(const Instruction& i, const Operand& vector, const Operand& other);
   void check_label(const Operand& o);
   void check_table(const Operand& o);
   void check_call(const Instruction& i);

@@ -119,5 +119,16 @@ TEST(Verifier, OldTargetsNeedNoRoundings) {
   EXPECT_EQ(test::messages(verify_module(m)), "");
 }
 
+// One result alone is not of such a type.
+TEST(Verifier, OfSeveralResultsOneMayBeAPredicate) {
+  const auto found = [](const std::string& results) {
+    return test::messages(verify_module(test::parse_ok(
+        ".version 7.0\n.target sm_75\n.address_size 64\n.func (" + results + ") f() { ret; }\n")));
+  };
+  EXPECT_EQ(found(".reg .u32 r, .reg .pred q"), "");
+  EXPECT_EQ(found(".reg .u32 r, .reg .u16 h"), "");
+  EXPECT_NE(found(".reg .pred q"), "");
+}
+
 }  // namespace
 }  // namespace gpusim::isa
