@@ -145,6 +145,13 @@ TEST_P(Query, TheTimeThatAKernelWaitsForPasses) {
   ASSERT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
   EXPECT_GE(milliseconds, static_cast<float>(wanted) * 1e-6F);
   EXPECT_LT(milliseconds, static_cast<float>(wanted) * 2e-6F);
+  // Another stream goes on meanwhile.
+  ASSERT_EQ(cudaEventRecord(before_, second_), 0);
+  ASSERT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, arguments, 0, first_), 0);
+  ASSERT_EQ(cudaEventRecord(after_, second_), 0);
+  ASSERT_EQ(cudaDeviceSynchronize(), 0);
+  ASSERT_EQ(cudaEventElapsedTime(&milliseconds, before_, after_), 0);
+  EXPECT_LT(milliseconds, static_cast<float>(wanted) * 1e-6F);
 }
 
 }  // namespace

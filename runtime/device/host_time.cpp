@@ -41,6 +41,8 @@ bool Device::is_pending(const Stream& stream) const {
 void Device::waited(double seconds) {
   program_s_ = std::max(program_s_, seconds);
   patience_s_ = 0;
+  // What it submits from now on comes later.
+  if (options_.functional) untimed_s_ = std::max(untimed_s_, seconds);
 }
 
 bool Device::ask_in_vain() {

@@ -314,7 +314,9 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         put_aside(std::move(work), stream);
       } else {
         end_values(run, *runner_, outcome);
-        note_done(stream.number, now_s());
+        // What waits, waits in its stream alone.
+        note_done(stream.number,
+                  std::max(now_s(), done_s(stream)) + 1e-9 * static_cast<double>(runner_->waited_ns()));
       }
     };
     try {
@@ -381,7 +383,7 @@ void Device::run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& run
 
 void Device::end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
                         comp::FunctionalRunner::Outcome outcome) {
-  untimed_s_ += kUntimedSeconds + 1e-9 * static_cast<double>(runner.waited_ns());
+  untimed_s_ += kUntimedSeconds;
   if (checker_ != nullptr) {
     checker_->end_launch(run);
     if (outcome == comp::FunctionalRunner::Outcome::kDeadlock) checker_->report_stuck_barriers();
@@ -526,10 +528,12 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const bool is_next = options_.functional && open_.empty() && !has_to_wait(*work);
   if (is_next && (work->kind != Work::Kind::kHostFunction || call_back(*work))) {
     carry_out(*work);
-    if (work->kind == Work::Kind::kEvent)
+    if (work->kind == Work::Kind::kEvent) {
       work->event->done_s = done_s(stream);
-    else
+      work->event->seconds = std::max(work->event->seconds, work->event->done_s);
+    } else {
       note_done(stream.number, now_s());
+    }
     return number;
   }
   if (options_.functional) open_.insert(number);
@@ -672,7 +676,7 @@ void Device::flush() {
 void Device::synchronize() {
   check();
   flush();
-  waited(now_s());
+  waited(std::max(now_s(), done_s_.empty() ? 0 : *std::ranges::max_element(done_s_)));
   services_.flush();
 }
 
