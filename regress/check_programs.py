@@ -29,7 +29,7 @@ def folder(gpusim: Gpusim) -> Path:
 def sanitizer(gpusim: Gpusim) -> dict[str, str]:
     """A host program knows nothing of the AddressSanitizer that our libraries may be built with: it is loaded before them."""
     needed = subprocess.run(["ldd", gpusim.program], capture_output=True, text=True, check=False).stdout
-    library = re.search(r"libasan\S* => (\S+)", needed)
+    library = re.search(r"lib(?:clang_rt\.)?asan\S* => (\S+)", needed)
     return {"LD_PRELOAD": library[1]} if library else {}
 
 
