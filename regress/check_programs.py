@@ -29,7 +29,7 @@ def folder(gpusim: Gpusim) -> Path:
 def sanitizer(gpusim: Gpusim) -> dict[str, str]:
     """A host program knows nothing of the AddressSanitizer that our libraries may be built with: it is loaded before them."""
     needed = subprocess.run(["ldd", gpusim.program], capture_output=True, text=True, check=False).stdout
-    library = re.search(r"libasan\S* => (\S+)", needed)
+    library = re.search(r"lib(?:clang_rt\.)?asan\S* => (\S+)", needed)
     return {"LD_PRELOAD": library[1]} if library else {}
 
 
@@ -375,7 +375,9 @@ def check_microbenchmarks(gpusim: Gpusim) -> None:
 
 def check_sanitized(gpusim: Gpusim) -> None:
     """A program with the AddressSanitizer, which looks its functions up when none of them works yet: those before ours are its own."""
-    named = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False).stdout.strip()
+    named = sanitizer(gpusim).get("LD_PRELOAD")  # a process has room for one
+    if named is None:
+        named = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False).stdout.strip()
     if not Path(named).is_absolute():
         raise NoCompiler("no libasan")
     inner = f'LD_PRELOAD="{named}:$LD_PRELOAD" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 exec /bin/sh -c "exit 7"'

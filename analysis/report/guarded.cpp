@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "analysis/report/text.h"
+#include "simcore/memory/address_sanitizer.h"
 #include "simcore/process/child_process.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/input_error.h"
@@ -52,7 +53,7 @@ int run_child(const std::function<int()>& work, int pipe, std::optional<unsigned
   if (cpu_seconds) {
     const rlimit time{*cpu_seconds, *cpu_seconds + 1};
     setrlimit(RLIMIT_CPU, &time);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef GPUSIM_ADDRESS_SANITIZER
     // The C library has its own words for a damaged heap; ours follow.
     if (const int null = open("/dev/null", O_WRONLY); null >= 0 && null != STDERR_FILENO) {
       dup2(null, STDERR_FILENO);

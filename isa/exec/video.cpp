@@ -69,7 +69,9 @@ class Lane {
     const uint64_t distance = static_cast<uint32_t>(b);
     const int64_t by =
         static_cast<int64_t>(has(kVideoWrap) ? distance & 31 : std::min<uint64_t>(distance, 32));
-    return form_.op == VideoOp::kShl ? a * (int64_t{1} << by) : a >> by;
+    if (form_.op == VideoOp::kShr) return a >> by;
+    // Of what leaves the word whole, only how it saturates counts: 2^63 and more as 2^62 does.
+    return (by == 32 ? std::min<int64_t>(a, INT32_MAX) : a) * (int64_t{1} << by);
   }
 
   [[nodiscard]] uint32_t scalar(uint32_t a, uint32_t b, uint32_t c) const {

@@ -52,6 +52,10 @@ TEST(Video, ScalarsOfWordsBytesAndHalves) {
   });
   check_video("vshl.u32.u32.u32.clamp %r0, %r1, %r2.b0;",
               [](uint32_t a, uint32_t b, uint32_t) { return (b & 0xff) > 31 ? 0 : a << (b & 0xff); });
+  check_video("vshl.u32.u32.u32.sat.clamp %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) {
+    const uint64_t wide = b > 31 ? uint64_t{a} << 32 : uint64_t{a} << b;
+    return static_cast<uint32_t>(std::min<uint64_t>(wide, UINT32_MAX));
+  });
   check_video("vshr.u32.u32.u32.wrap.add %r0, %r1, %r2, %r3;",
               [](uint32_t a, uint32_t b, uint32_t c) { return (a >> (b & 31)) + c; });
   check_video("vshr.s32.s32.u32.clamp %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) {
@@ -108,7 +112,7 @@ TEST(Video, AveragesRoundAwayFromZero) {
   check_video("vavrg2.s32.u32.s32.add %r0, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
     for (int i = 0; i < 2; ++i) {
       const double mean = (static_cast<uint16_t>(a >> (16 * i)) + static_cast<int16_t>(b >> (16 * i))) / 2.0;
-      c += static_cast<uint32_t>(static_cast<int16_t>(std::round(mean)));
+      c += static_cast<uint32_t>(static_cast<int16_t>(static_cast<int>(std::round(mean))));
     }
     return c;
   });

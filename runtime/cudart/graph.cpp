@@ -223,8 +223,7 @@ class GraphLaunch {
     for (const auto& [node, works] : done)
       if (!inner.contains(node)) last.insert(last.end(), works.begin(), works.end());
     std::ranges::sort(last);
-    const auto twice = std::ranges::unique(last);
-    last.erase(twice.begin(), twice.end());
+    last.erase(std::unique(last.begin(), last.end()), last.end());
     return last;
   }
 

@@ -28,6 +28,11 @@ cudaError_t cudaFuncGetName(const char**, const void*);
 cudaError_t cudaGetFuncBySymbol(void**, const void*);
 }
 
+namespace gpusim::runtime {
+class Module;  // behind the handles of the driver's functions
+class Kernel;
+}  // namespace gpusim::runtime
+
 namespace gpusim::runtime::test_program {
 namespace {
 
@@ -157,19 +162,22 @@ TEST_F(Cudart, TheProgramsOwnCodeIsAModuleThatIsNotUnloaded) {
     EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &function, 13000, 0, &status), 0);
     return function;
   };
-  void *kernel = nullptr, *module = nullptr;
+  void* kernel = nullptr;
+  Module* module = nullptr;
   ASSERT_EQ(cudaGetFuncBySymbol(&kernel, &count_stub), 0);
-  ASSERT_EQ(reinterpret_cast<int (*)(void**, void*)>(entry("cuFuncGetModule"))(&module, kernel), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(Module**, Kernel*)>(entry("cuFuncGetModule"))(
+                &module, static_cast<Kernel*>(kernel)),
+            0);
   unsigned count = 0;
-  ASSERT_EQ(reinterpret_cast<int (*)(unsigned*, void*)>(entry("cuModuleGetFunctionCount"))(&count, module),
+  ASSERT_EQ(reinterpret_cast<int (*)(unsigned*, Module*)>(entry("cuModuleGetFunctionCount"))(&count, module),
             0);
   EXPECT_EQ(count, 6u);
-  void* again = nullptr;
-  ASSERT_EQ(reinterpret_cast<int (*)(void**, void*, const char*)>(entry("cuModuleGetFunction"))(
+  Kernel* again = nullptr;
+  ASSERT_EQ(reinterpret_cast<int (*)(Kernel**, Module*, const char*)>(entry("cuModuleGetFunction"))(
                 &again, module, "count"),
             0);
   EXPECT_EQ(again, kernel);
-  EXPECT_EQ(reinterpret_cast<int (*)(void*)>(entry("cuModuleUnload"))(module),
+  EXPECT_EQ(reinterpret_cast<int (*)(Module*)>(entry("cuModuleUnload"))(module),
             error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 0);
   EXPECT_EQ(cudaDeviceSynchronize(), 0);

@@ -162,9 +162,10 @@ comp::LiveRun::Hooks::Child Device::Children::start(uint64_t number) {
   // Of grids that have ended long ago nobody has anything any more.
   constexpr size_t kMostEnded = 256;
   if (ended_.size() > kMostEnded) {
-    const auto old = std::ranges::subrange(ended_.begin(), ended_.begin() + kMostEnded / 2);
-    running_.remove_if([&old](const Launched& l) { return std::ranges::find(old, l.number) != old.end(); });
-    ended_.erase(old.begin(), old.end());
+    const auto old_end = ended_.begin() + kMostEnded / 2;
+    running_.remove_if(
+        [&](const Launched& l) { return std::find(ended_.begin(), old_end, l.number) != old_end; });
+    ended_.erase(ended_.begin(), old_end);
   }
   Launched& l = launched_.at(number);
   if (l.kernel == nullptr) {

@@ -78,6 +78,8 @@ Memory::Memory(const Driver& d, uint64_t bytes) : driver(d) {
           "allocating " + std::to_string(bytes) + " bytes");
 }
 
+Memory::~Memory() { driver.cuMemFree_(address); }
+
 Module::Module(const Driver& d, const std::string& ptx) : driver(d) {
   char log[4096] = "";
   JitOption options[] = {JitOption::kErrorLog, JitOption::kErrorLogBytes};
@@ -86,6 +88,8 @@ Module::Module(const Driver& d, const std::string& ptx) : driver(d) {
   d.check(result, std::string("the driver does not take the PTX") +
                       (log[0] != '\0' ? std::string(" (") + log + ")" : ""));
 }
+
+Module::~Module() { driver.cuModuleUnload_(module); }
 
 CUfunction Module::function(const std::string& name) const {
   CUfunction f = nullptr;
@@ -106,6 +110,8 @@ CUdeviceptr Module::variable(const std::string& name, uint64_t bytes) const {
 Event::Event(const Driver& driver) : driver_(&driver) {
   driver.check(driver.cuEventCreate_(&event_, 0), "making an event");
 }
+
+Event::~Event() { driver_->cuEventDestroy_(event_); }
 
 void Event::record() const { driver_->check(driver_->cuEventRecord_(event_, nullptr), "recording an event"); }
 

@@ -115,7 +115,7 @@ class Gpu {
 /// Device memory.
 struct Memory {
   Memory(const Driver& driver, uint64_t bytes);
-  ~Memory() { driver.cuMemFree_(address); }
+  ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   const Driver& driver;
@@ -125,7 +125,7 @@ struct Memory {
 /// A module of PTX. Throws Error with what the driver's compiler says if it does not take it.
 struct Module {
   Module(const Driver& driver, const std::string& ptx);
-  ~Module() { driver.cuModuleUnload_(module); }
+  ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   /// Throws Error: there is no such kernel.
@@ -140,7 +140,7 @@ struct Module {
 class Event {
  public:
   explicit Event(const Driver& driver);
-  ~Event() { driver_->cuEventDestroy_(event_); }
+  ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void record() const;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "simcore/memory/address_sanitizer.h"
 #include "simcore/memory/page_arena.h"
 #include "simcore/memory/small_pages.h"
 
@@ -35,7 +36,7 @@ bool wants_huge_pages(const void* address) {
 class HugePages : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUSIM_ADDRESS_SANITIZER
     GTEST_SKIP() << "a sanitizer's heap";
 #endif
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0)

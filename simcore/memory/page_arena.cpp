@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <new>
 
+#include "simcore/memory/address_sanitizer.h"
 #include "simcore/memory/small_pages.h"
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUSIM_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -21,13 +22,13 @@ bool small_pages = false;  ///< set before there are threads
 /// What objects in the arena point to is no leak; the LeakSanitizer does not look into mapped pages by
 /// itself.
 void hold_pointers([[maybe_unused]] void* pages, [[maybe_unused]] size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUSIM_ADDRESS_SANITIZER
   __lsan_register_root_region(pages, bytes);
 #endif
 }
 
 void hold_no_pointers([[maybe_unused]] void* pages, [[maybe_unused]] size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef GPUSIM_ADDRESS_SANITIZER
   __lsan_unregister_root_region(pages, bytes);
 #endif
 }

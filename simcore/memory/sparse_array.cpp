@@ -3,12 +3,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "simcore/memory/address_sanitizer.h"
 #include "simcore/memory/page_arena.h"
 
 namespace gpusim::core {
 
 std::shared_ptr<std::byte> zeroed_bytes(size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__  // it sees what goes beyond a piece of its own
+#ifdef GPUSIM_ADDRESS_SANITIZER  // it sees what goes beyond a piece of its own
   auto* const memory = static_cast<std::byte*>(std::calloc(bytes, 1));
   if (memory == nullptr) throw std::bad_alloc();
   return {memory, [](std::byte* at) { std::free(at); }};

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "simcore/memory/address_sanitizer.h"
+
 namespace gpusim::core {
 namespace {
 
@@ -42,6 +44,14 @@ TEST(SparseArray, MovesWithItsElements) {
   EXPECT_EQ(a.size(), 0u);  // NOLINT: what is left of it is defined
   EXPECT_EQ(SparseArray<uint32_t>().size(), 0u);
 }
+
+#ifdef GPUSIM_ADDRESS_SANITIZER
+TEST(SparseArrayDeathTest, TheSanitizerSeesWhatGoesBeyondAPiece) {
+  SparseArray<uint32_t> a(10);
+  const SparseArray<uint32_t> next(10);
+  EXPECT_DEATH(a[10] = 5, "heap-buffer-overflow");
+}
+#endif
 
 }  // namespace
 }  // namespace gpusim::core

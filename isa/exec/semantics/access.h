@@ -11,13 +11,14 @@ enum class Shape : uint8_t {
   kFault,       ///< access.fault says why
   kUniform,     ///< all lanes at `base`
   kContiguous,  ///< full mask, lane l at base + l * bytes
-  kBase,        ///< lane l at base + access.address[l]
+  kBase,        ///< lane l at base + (access.address[l] - begin)
   kPointers,    ///< lane l at pointer[l]
 };
 /// Lanes outside the mask stand where the lowest active lane does, so that loops may read all 32.
 struct Located {
   Shape shape = Shape::kFault;
   std::byte* base = nullptr;
+  u64 begin = 0;  ///< of Shape::kBase: the address whose byte `base` is
   std::byte* pointer[kWarpSize];
 };
 
@@ -233,26 +234,29 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
     }
   }
   const bool aligned = (low_bits & align_mask) == 0 && hi >= lo;
-  std::byte* origin = nullptr;  // host byte of address 0, if one window holds all lanes
+  std::byte* window = nullptr;  // that holds all lanes: host byte of the address `begin`
+  u64 begin = 0;
   bool found = false;
   if (space == Space::kShared) {
     found = inside(hi, bytes, 0, ctx.shared_bytes);
-    origin = ctx.shared;
+    window = ctx.shared;
   } else if (space == Space::kParam) {
     found = !store && inside(hi, bytes, 0, ctx.param_bytes);
-    origin = const_cast<std::byte*>(ctx.params);
+    window = const_cast<std::byte*>(ctx.params);
   } else if (space != Space::kLocal) {
     static_cast<void>(select_window(ctx, first, bytes));
     const MemoryWindow& w = ctx.window;
     found = w.data != nullptr && lo >= w.begin && inside(hi, bytes, w.begin, w.end) &&
             !(store && (space == Space::kConst || !w.writable));
-    if (found) origin = w.data - w.begin;
+    window = w.data;
+    begin = w.begin;
   }
   if (!aligned || !found) {
     for (Space& s : spaces) s = space;
     return locate_slowly(op, ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
-  out.base = out.shape == Shape::kBase ? origin : origin + first;
+  out.base = out.shape == Shape::kBase ? window : window + (first - begin);
+  out.begin = begin;
   if (out.shape == Shape::kUniform)
     access.set_shape(AccessShape::kUniform);
   else if (out.shape == Shape::kContiguous)
@@ -285,7 +289,7 @@ GPUSIM_INLINE std::byte* lane_pointer(const Located& where, const MemoryAccess& 
     case Shape::kContiguous:
       return where.base + u64(l) * access.bytes;
     case Shape::kBase:
-      return where.base + access.address[l];
+      return where.base + (access.address[l] - where.begin);
     default:
       return where.pointer[l];
   }
