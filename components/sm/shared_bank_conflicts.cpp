@@ -149,14 +149,15 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const isa::Memor
   return request_steps_whole_warp(rules, word, count == 32 ? ~0u : (uint32_t{1} << count) - 1);
 }
 
-/// Lanes that update the word that most update.
+/// Lanes that update the word that most update. Halves of a word are swapped with it.
 uint32_t busiest_word(const isa::MemoryAccess& access) {
+  constexpr uint64_t kWordBytes = 4;
   uint32_t busiest = 0;
   for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
-    const uint64_t a = access.address[std::countr_zero(bits)];
+    const uint64_t word = access.address[std::countr_zero(bits)] / kWordBytes;
     uint32_t same = 0;
     for (uint32_t others = bits; others != 0; others &= others - 1)
-      same += access.address[std::countr_zero(others)] == a;
+      same += access.address[std::countr_zero(others)] / kWordBytes == word;
     busiest = std::max(busiest, same);
   }
   return busiest;

@@ -261,18 +261,21 @@ TEST(SharedMemory, AtomicsTakeTheLanesOfTheBusiestBank) {
 
 TEST(SharedMemory, SumsOfFloatsTakeARoundForEachLaneOfTheBusiestWord) {
   const auto rounds = [](int64_t capability, isa::OpKind kind, isa::Type type, uint64_t words) {
+    const auto bytes = static_cast<uint16_t>(isa::type_bytes(type));
     core::MachineConfig machine;
     machine.gpu.compute_capability = capability;
     isa::MicroOp op;
     op.kind = kind;
     op.type = type;
     return shared_sum_rounds(shared_memory_rules(machine), op,
-                             access_of(4, ~0u, [&](uint64_t lane) { return lane % words * 4; }));
+                             access_of(bytes, ~0u, [&](uint64_t lane) { return lane % words * bytes; }));
   };
   using isa::OpKind, isa::Type;
   EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kF32, 1), 32u);
   EXPECT_EQ(rounds(90, OpKind::kAtomic, Type::kF32, 8), 4u);
   EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kF64, 32), 1u);
+  EXPECT_EQ(rounds(90, OpKind::kAtomic, Type::kF16x2, 32), 1u);
+  EXPECT_EQ(rounds(90, OpKind::kAtomic, Type::kF16, 32), 2u) << "two lie in a word";
   EXPECT_EQ(rounds(70, OpKind::kAtomic, Type::kU32, 1), 0u);
   EXPECT_EQ(rounds(70, OpKind::kLoad, Type::kF32, 1), 0u);
   EXPECT_EQ(rounds(35, OpKind::kAtomic, Type::kF32, 1), 0u);

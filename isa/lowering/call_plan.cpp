@@ -138,8 +138,9 @@ class Planner {
   /// Inlining multiplies what calls each other several times over. Where too much would come of it, the
   /// functions that it repeats most get code of their own, as ptxas gives it to all.
   void keep_code_small() {
+    Calls calls = inlined_calls();
     while (true) {
-      const Expansion e = expand();
+      const Expansion e = expand(calls);
       if (e.statements <= kMostStatements) return;
       size_t best = reached_.size();
       uint64_t saved = 0;
@@ -151,7 +152,43 @@ class Planner {
       }
       if (best == reached_.size()) return;
       call_through_stack(reached_[best]);
+      calls.called[best] = calls.root[best] = 1;
     }
+  }
+
+  /// Calls that are inlined unless functions get code of their own.
+  struct Calls {
+    std::vector<std::vector<size_t>> of;  ///< each function
+    std::vector<size_t> order;            ///< callees before their callers: no such call leads round a cycle
+    std::vector<uint8_t> called, root;    ///< through the stack by all; has code of its own
+  };
+  Calls inlined_calls() const {
+    const size_t n = reached_.size();
+    Calls calls{
+        std::vector<std::vector<size_t>>(n), {}, std::vector<uint8_t>(n, 0), std::vector<uint8_t>(n, 0)};
+    calls.root[0] = 1;
+    for (const Function* f : plan_.callables) calls.root[number_.at(f)] = 1;
+    for (const Function* f : plan_.called) calls.called[number_.at(f)] = 1;
+    for (const auto& [from, to] : calls_)
+      if (calls.called[to] == 0) calls.of[from].push_back(to);
+    std::vector<size_t> next(n, 0);
+    std::vector<bool> seen(n, false);
+    for (size_t root = 0; root < n; ++root) {
+      std::vector<size_t> stack;
+      if (!seen[root]) stack.push_back(root);
+      seen[root] = true;
+      while (!stack.empty()) {
+        const size_t f = stack.back();
+        if (next[f] == calls.of[f].size()) {
+          calls.order.push_back(f);
+          stack.pop_back();
+        } else if (const size_t to = calls.of[f][next[f]++]; !seen[to]) {
+          seen[to] = true;
+          stack.push_back(to);
+        }
+      }
+    }
+    return calls;
   }
 
   /// What inlining makes of the functions that are reached.
@@ -160,44 +197,19 @@ class Planner {
     std::vector<uint64_t> copies;  ///< of each that is inlined
     uint64_t statements = 0;       ///< of all code
   };
-  Expansion expand() const {
+  Expansion expand(const Calls& calls) const {
     Expansion e{std::vector<uint64_t>(reached_.size(), 0), std::vector<uint64_t>(reached_.size(), 0), 0};
-    std::vector<std::vector<size_t>> inlined(reached_.size());
-    for (const auto& [from, to] : calls_)
-      if (!plan_.called.contains(reached_[to])) inlined[from].push_back(to);
-    // Callees before their callers: no inlined call leads round a cycle.
-    std::vector<size_t> order;
-    std::vector<size_t> next(reached_.size(), 0);
-    std::vector<bool> seen(reached_.size(), false);
-    for (size_t root = 0; root < reached_.size(); ++root) {
-      std::vector<size_t> stack;
-      if (!seen[root]) stack.push_back(root);
-      seen[root] = true;
-      while (!stack.empty()) {
-        const size_t f = stack.back();
-        if (next[f] == inlined[f].size()) {
-          order.push_back(f);
-          stack.pop_back();
-        } else if (const size_t to = inlined[f][next[f]++]; !seen[to]) {
-          seen[to] = true;
-          stack.push_back(to);
-        }
-      }
-    }
-    for (const size_t f : order) {
+    for (const size_t f : calls.order) {
       e.size[f] = reached_[f]->body.size();
-      for (const size_t to : inlined[f]) e.size[f] = std::min(e.size[f] + e.size[to], kEndless);
+      for (const size_t to : calls.of[f])
+        if (calls.called[to] == 0) e.size[f] = std::min(e.size[f] + e.size[to], kEndless);
     }
-    const auto is_root = [this](size_t f) {
-      return f == 0 ||
-             std::find(plan_.callables.begin(), plan_.callables.end(), reached_[f]) != plan_.callables.end();
-    };
-    for (size_t i = order.size(); i-- > 0;) {
-      const size_t f = order[i];
-      const uint64_t of_its_own = is_root(f) ? 1 : 0;
+    for (size_t i = calls.order.size(); i-- > 0;) {
+      const size_t f = calls.order[i];
+      const uint64_t of_its_own = calls.root[f];
       if (of_its_own != 0) e.statements = std::min(e.statements + e.size[f], kEndless);
-      for (const size_t to : inlined[f])
-        e.copies[to] = std::min(e.copies[to] + e.copies[f] + of_its_own, kEndless);
+      for (const size_t to : calls.of[f])
+        if (calls.called[to] == 0) e.copies[to] = std::min(e.copies[to] + e.copies[f] + of_its_own, kEndless);
     }
     return e;
   }

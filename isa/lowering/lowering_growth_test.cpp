@@ -64,5 +64,23 @@ TEST(LoweringGrowth, OfAChainThatUniformRegistersCouldHold) {
   EXPECT_LT(seconds(10000), 30 * least_of_two(seconds, 1000)) << "100 would be quadratic";
 }
 
+TEST(LoweringGrowth, OfFunctionsThatInliningWouldRepeat) {
+  // All of them get code of their own, one after another, and the code is too large even then.
+  const auto seconds = [](int count) {
+    std::string functions, calls;
+    for (int i = 0; i < count; ++i) {
+      functions += fmt::format(".func f{}() {{ .reg .b32 %r; mov.u32 %r, 0;", i);
+      for (int k = 0; k < 110'000 / count; ++k) functions += "add.u32 %r, %r, 1;";
+      functions += " ret; }\n";
+      calls += fmt::format("call f{0}; call f{0};", i);
+    }
+    const std::string text = thread_kernel("", calls + "ret;", "sm_75", functions);
+    const std::clock_t begin = std::clock();
+    (void)lower_ok(text, level(LoweringLevel::kNone, 0, 75));
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(4000), 12 * least_of_two(seconds, 500));
+}
+
 }  // namespace
 }  // namespace gpusim::isa

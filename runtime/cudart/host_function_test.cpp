@@ -166,10 +166,9 @@ wait:
 }
 )";
 
-class CheckedWaitingKernel : public Cudart {
+class AwaitingKernel : public Cudart {
  protected:
   void SetUp() override {
-    setenv("GPUSIM_CHECK", "memory,init,sync", 1);
     Cudart::SetUp();
     void* library = nullptr;
     ASSERT_EQ(cudaLibraryLoadData(&library, kAwait, nullptr, nullptr, 0, nullptr, nullptr, 0), 0);
@@ -193,6 +192,29 @@ class CheckedWaitingKernel : public Cudart {
   }
   void *await_ = nullptr, *open_ = nullptr, *words_ = nullptr;
   cudaStream_t first_ = nullptr, second_ = nullptr;
+};
+
+/// Nothing writes what it waits for.
+TEST_F(AwaitingKernel, ThatIsStuckIsToldToCallbacks) {
+  testing::internal::CaptureStderr();
+  std::vector<cudaError_t> statuses;
+  const auto note = [](cudaStream_t, cudaError_t status, void* list) {
+    static_cast<std::vector<cudaError_t>*>(list)->push_back(status);
+  };
+  ASSERT_EQ(launch(await_, first_), 0);
+  ASSERT_EQ(cudaStreamAddCallback(first_, note, &statuses, 0), 0);
+  const cudaError_t status = cudaDeviceSynchronize();
+  EXPECT_NE(status, 0);
+  EXPECT_EQ(statuses, std::vector<cudaError_t>{status});
+  testing::internal::GetCapturedStderr();
+}
+
+class CheckedWaitingKernel : public AwaitingKernel {
+ protected:
+  void SetUp() override {
+    setenv("GPUSIM_CHECK", "memory,init,sync", 1);
+    AwaitingKernel::SetUp();
+  }
 };
 
 TEST_F(CheckedWaitingKernel, SeesWhatACopyWrites) {

@@ -246,11 +246,11 @@ void Device::go_on_until(const std::function<bool()>& done) {
     const bool is_over = Clock::now() - moved_at_ > kPatience && !host_functions_.runs();
     if (is_over && !aside_.empty()) {
       const std::unique_ptr<Work> stuck = std::move(aside_.front());
-      aside_.clear(), pending_.clear(), open_.clear();
+      aside_.clear(), open_.clear();  // what is pending may be functions that learn of the failure
       end_values(*stuck->launch.run, *stuck->runner, Outcome::kDeadlock);
     }
     if (is_over && aside_.empty()) {
-      pending_.clear(), open_.clear();
+      open_.clear();
       fail(Code::kLaunchTimeout, "a stream waits for a value in memory that nothing writes");
     }
     // Other threads may submit, or write to memory, what the kernel waits for.
