@@ -9,6 +9,7 @@
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/loop_nest.h"
+#include "isa/lowering/machine_joins.h"
 #include "isa/lowering/machine_mix.h"
 #include "isa/lowering/machine_readers.h"
 
@@ -40,9 +41,6 @@ constexpr int kDescribesGlobalFrom = 80;
 /// The first whose calls take their address in fewer instructions.
 constexpr int kCallsShortFrom = 90;
 
-/// The first that has instructions for a sum and a minimum, and for minima of three.
-constexpr int kJoinsExtremesFrom = 90;
-
 /// Numbers of 64 bits that stay in registers of the warp (probes of ptxas 13: four do, six do not).
 constexpr size_t kMostDoubles = 4;
 
@@ -55,22 +53,10 @@ class Counter {
       : program_(program),
         flow_(flow),
         readers_(program),
-        joins_extremes_(program.machine_capability >= kJoinsExtremesFrom),
         divergent_(computed_from_lanes(program, flow)),
         dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
         loops_(program),
-        read_in_(program.vars.size(), kNone),
-        read_by_(program.vars.size(), nullptr),
-        made_by_(program.vars.size(), nullptr) {
-    for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-      for (const Op& op : program.blocks[b].ops) {
-        for_each_use(op, [&](Var v) {
-          read_in_[v] = b;
-          read_by_[v] = &op;
-        });
-        for_each_def(op, [&](Var v) { made_by_[v] = &op; });
-      }
-    }
+        joined_(program, readers_, loops_) {
     for (const Block& block : program.blocks)
       waits_before_.push_back(
           waits_before_.back() + static_cast<uint32_t>(std::ranges::count_if(block.ops, [](const Op& op) {
@@ -187,8 +173,7 @@ class Counter {
   /// What is known of a block's values.
   void forget() {
     in_registers_.clear();
-    summed_.clear();
-    taken_.clear();
+    joined_.forget();
     if (doubles_.size() > kMostDoubles) doubles_.clear();
     turns_.clear();
     divisors_.clear();
@@ -250,92 +235,12 @@ class Counter {
     }
   }
 
-  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3, or two of
-  /// 64 bits. In another block, but no loop behind it, that is so for sums of words with a number (probes of
-  /// ptxas 13 for 7.5 and 9.0).
-  bool joins_sum(const Op& op) {
-    const bool is_wide = is_wide_sum(op);
-    if ((!is_wide && !Readers::is_word_sum(op)) || op.guard != kNoVar) return false;
-    for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
-      if (!op.src[i].is_literal() && summed_.erase(op.src[i].var) != 0) return false;
-    }
-    const Var d = op.dst[0];
-    if (readers_.all[d] != 1 || taken_.count(&op) != 0) return false;
-    if (is_wide)
-      return read_in_[d] == block_at_ && is_wide_sum(*read_by_[d]) && read_by_[d]->guard == kNoVar &&
-             summed_.insert(d).second;
-    if (readers_.word_sums[d] != 1) return false;
-    const bool with_number = std::any_of(op.src.begin(), op.src.begin() + op.num_src,
-                                         [](const Value& v) { return v.is_literal(); });
-    if (read_in_[d] != block_at_ && (!with_number || loops_.enters(block_at_, read_in_[d]))) return false;
-    return summed_.insert(d).second;
-  }
-  [[nodiscard]] bool is_wide_sum(const Op& op) const {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && op.num_src == 2 &&
-           op.num_dst == 1 && (op.type == Type::kU64 || op.type == Type::kS64) &&
-           static_cast<uint32_t>(op.key) == 0 && !is_near_address(op) &&
-           std::none_of(op.src.begin(), op.src.begin() + op.num_src, [&](const Value& v) {
-             return !v.is_literal() && made_by_[v.var] != nullptr && is_scaled(*made_by_[v.var]);
-           });
-  }
-  /// A sum extends it, or shifts it (lea).
-  [[nodiscard]] static bool is_scaled(const Op& op) {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kShl || opcode == Opcode::kCvt);
-  }
-  /// A shift to the right by a number is one instruction with the sum that alone reads it (LEA.HI), unless
-  /// that subtracts it.
-  bool joins_shift(const Op& op) {
-    if (static_cast<Opcode>(op.opcode()) != Opcode::kShr || type_bytes(op.type) != 4 || op.guard != kNoVar ||
-        op.num_src != 2 || !op.src[1].is_literal() || op.src[1].launch_constant != kNone)
-      return false;
-    const Var d = op.dst[0];
-    if (readers_.all[d] != 1 || read_in_[d] != block_at_) return false;
-    const Op& sum = *read_by_[d];
-    if (!Readers::is_word_sum(sum) || sum.guard != kNoVar) return false;
-    const bool subtracts = static_cast<Opcode>(sum.opcode()) == Opcode::kSub && sum.src[1].var == d;
-    return !subtracts && taken_.insert(&sum).second;
-  }
-
-  /// Part of an address of local, shared or constant memory, of which 32 bits are computed.
-  [[nodiscard]] bool is_near_address(const Op& op) const {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.num_dst == 1 && op.dst[0] < program_.narrow.size() && program_.narrow[op.dst[0]] &&
-           opcode != Opcode::kCvt && opcode != Opcode::kShr && opcode != Opcode::kAnd;
-  }
-
-  /// From 9.0 on a minimum or maximum of words is one instruction with a sum of two that it takes, or with
-  /// one of its kind, or a maximum with 0 with any (VIADDMNMX, VIMNMX3, VIMNMX.RELU; probes of ptxas 13).
-  bool joins_extreme(const Op& op) {
-    if (!joins_extremes_ || op.guard != kNoVar || op.num_dst != 1 || type_bytes(op.type) != 4) return false;
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    const Var d = op.dst[0];
-    if (readers_.all[d] != 1 || read_in_[d] != block_at_) return false;
-    const Op& reader = *read_by_[d];
-    if (!is_extreme(reader) || reader.guard != kNoVar || type_bytes(reader.type) != 4) return false;
-    const bool is_relu = static_cast<Opcode>(reader.opcode()) == Opcode::kMax && is_signed(reader.type) &&
-                         reader.src[1].is_literal() && reader.src[1].launch_constant == kNone &&
-                         reader.src[1].bits == 0;
-    const bool alike = opcode == static_cast<Opcode>(reader.opcode()) && op.type == reader.type;
-    const bool fits = is_extreme(op) ? alike || is_relu : Readers::is_word_sum(op);
-    return fits && taken_.count(&op) == 0 && taken_.insert(&reader).second;
-  }
-  [[nodiscard]] static bool is_extreme(const Op& op) {
-    const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kMin || opcode == Opcode::kMax) &&
-           is_integer(op.type) && !is_packed16(op.type) && op.num_src == 2;
-  }
-
   uint32_t arithmetic(const Op& op) {
-    const bool takes_sum = std::any_of(op.src.begin(), op.src.begin() + op.num_src, [&](const Value& v) {
-      return !v.is_literal() && summed_.count(v.var) != 0;
-    });
-    if (joins_sum(op) || (!takes_sum && joins_extreme(op)) || joins_shift(op)) return 0;
+    if (joined_.joins(op, block_at_)) return 0;
     const auto opcode = static_cast<Opcode>(op.opcode());
     const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
     const auto variant = static_cast<uint32_t>(op.key);
-    const bool wide = type_bytes(op.type) == 8 && !is_near_address(op);
+    const bool wide = type_bytes(op.type) == 8 && !is_near_address(program_, op);
     const bool is_float_type = is_float(op.type);
     const bool by_constant = op.num_src > 1 && op.src[1].is_literal() && op.src[1].launch_constant == kNone;
     switch (opcode) {
@@ -598,19 +503,14 @@ class Counter {
   std::set<uint64_t> in_registers_;             // constants of a block
   std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
   std::set<uint64_t> doubles_;                  // constants of a block, see double_literals()
-  const bool joins_extremes_;
-  std::set<const Op*> taken_;  // of a block: minima and maxima that are one with another
-  std::set<Var> summed_;       // of a block: waits for the sum that takes it
-  std::set<Var> turns_;        // of a block: a sine or cosine of it was taken
+  std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   bool only_executed_ = false;                                     // of loops, what each iteration executes
   std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
   Dominators dominators_;
   LoopNest loops_;
-  std::vector<uint32_t> read_in_;   // block of the last reader of each variable
-  std::vector<const Op*> read_by_;  // that reader
-  std::vector<const Op*> made_by_;  // what wrote each variable last
-  uint32_t block_at_ = 0;           // that is counted
+  JoinedOperations joined_;
+  uint32_t block_at_ = 0;  // that is counted
   /// The blocks that load a constant of the launch: by what it is.
   std::map<std::tuple<LaunchConstant::Source, bool, bool, uint64_t>, std::map<uint32_t, uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
