@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -260,10 +261,11 @@ void add_missing_instructions(Program& program, const Flow& flow, SimdLevel leve
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
 void find_uniform(Program& program, const Flow& flow);
-/// From 8.0 on: addresses that are made in front of a loop, and are equal for all lanes, stay in registers of
-/// the warp, and each access takes a copy of its own, as ptxas has it where registers are few. True if some
-/// are.
-bool carry_addresses(Program& program, const Flow& flow, SimdLevel level);
+/// The program in which addresses that are made in front of a loop, and are equal for all lanes, stay in
+/// registers of the warp, and each access takes a copy of its own, as ptxas has it from 8.0 on where
+/// registers are few. None if there are no such addresses.
+[[nodiscard]] std::optional<Program> carry_addresses(const Program& program, const Flow& flow,
+                                                     SimdLevel level);
 /// Of an order of operations: schedule.h
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible

@@ -241,17 +241,16 @@ Scheduled schedule_from(lir::Program& program, const lir::Flow& flow, uint32_t l
 uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, const Function& entry,
                                 const LoweringOptions& options, uint32_t most, SimdLevel simd) {
   const uint32_t limit = schedule_limit(entry, options, most);
-  lir::Program carrying = program;
-  const bool carries = lir::carry_addresses(carrying, flow, simd);
+  std::optional<lir::Program> carrying = lir::carry_addresses(program, flow, simd);
   const Scheduled plain = schedule_from(program, flow, limit, options, most);
-  if (!carries) return plain.limit;
-  const Scheduled other = schedule_from(carrying, flow, limit, options, most);
+  if (!carrying) return plain.limit;
+  const Scheduled other = schedule_from(*carrying, flow, limit, options, most);
   const bool better = other.limit != plain.limit ? other.limit < plain.limit
                       : plain.limit > limit && other.registers != plain.registers
                           ? other.registers < plain.registers
                           : other.waits < plain.waits;
   if (!better) return plain.limit;
-  program = std::move(carrying);
+  program = *std::move(carrying);
   return other.limit;
 }
 

@@ -7,6 +7,7 @@
 // them, and pointers that a loop moves on; from 8.0 on the address goes through a thread's registers.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "isa/lowering/dominance.h"
@@ -283,27 +284,30 @@ void find_uniform(Program& program, const Flow& flow) {
   program.uniform = Finder(program, flow, false).run();
 }
 
-bool carry_addresses(Program& program, const Flow& flow, SimdLevel level) {
-  if (program.uniform.empty() || program.machine_capability < kThreadAddressesFrom) return false;
+std::optional<Program> carry_addresses(const Program& program, const Flow& flow, SimdLevel level) {
+  if (program.uniform.empty() || program.machine_capability < kThreadAddressesFrom) return std::nullopt;
   std::vector<bool> uniform = Finder(program, flow, true).run();
-  bool changed = false;
-  for (Block& block : program.blocks) {
+  const auto is_carried = [&](const Op& op) { return has_register_address(op) && uniform[op.src[0].var]; };
+  if (std::ranges::none_of(program.blocks,
+                           [&](const Block& block) { return std::ranges::any_of(block.ops, is_carried); }))
+    return std::nullopt;
+  Program carrying = program;
+  for (Block& block : carrying.blocks) {
     std::vector<Op> ops;
     ops.swap(block.ops);
     for (Op& op : ops) {
-      if (has_register_address(op) && uniform[op.src[0].var]) {
-        const Var address = op.src[0].var, copy = program.new_var(program.vars[address]);
+      if (is_carried(op)) {
+        const Var address = op.src[0].var, copy = carrying.new_var(program.vars[address]);
         uniform.push_back(false);
-        if (!program.narrow.empty()) program.narrow.push_back(program.narrow[address]);
+        if (!carrying.narrow.empty()) carrying.narrow.push_back(program.narrow[address]);
         block.ops.push_back(copy_of(op.src[0], copy, op, level));
         op.src[0].var = copy;
-        changed = true;
       }
       block.ops.push_back(op);
     }
   }
-  program.uniform = std::move(uniform);
-  return changed;
+  carrying.uniform = std::move(uniform);
+  return carrying;
 }
 
 }  // namespace gpusim::isa::lir
