@@ -83,11 +83,10 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
     const OpKind kind =
         op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous ? OpKind::kLoad : op.kind;
     cost = shared_access_cost(sm_.shared_rules, access, kind);
-    rounds = kind == OpKind::kAtomic ? shared_sum_rounds(sm_.shared_rules, op, access) : 0;
-    if (rounds != 0)
-      cost.steps *= 2 * rounds;  // a load and a swap in each
-    else if (kind == OpKind::kAtomic)
-      cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
+    if (kind == OpKind::kAtomic) {
+      rounds = shared_sum_rounds(sm_.shared_rules, op, access);
+      cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost, rounds);
+    }
   }
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;

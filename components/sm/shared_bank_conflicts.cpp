@@ -209,7 +209,8 @@ SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::M
 }
 
 uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
-                             const SharedMemoryCost& cost) {
+                             const SharedMemoryCost& cost, uint32_t rounds) {
+  if (rounds != 0) return cost.steps * 2 * rounds;
   if (rules.lanes_per_access < isa::kWarpSize) return cost.steps * busiest_word(access);
   const uint32_t words = std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
   const uint32_t group = isa::kWarpSize / std::bit_ceil(words);

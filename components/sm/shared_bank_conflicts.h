@@ -37,13 +37,6 @@ struct SharedMemoryCost {
 [[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules,
                                                   const isa::MemoryAccess& access, isa::OpKind kind);
 
-/// Steps of an atomic access, whose steps as a load are `cost`. On 1.2/1.3 it is a lock loop: the whole
-/// access again for each lane of the busiest word. By the whole-warp rule a bank serves its lanes one after
-/// the other, whether they update one word or several: the busiest bank counts each of its lanes once. Random
-/// bins of a histogram take 3.5 steps that way, as on an H100 (regress/hardware), and not 6.1.
-[[nodiscard]] uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
-                                           const SharedMemoryCost& cost);
-
 /// Rounds of the loop in which the lanes add floating-point numbers, in each of which one lane of each word
 /// succeeds; 0: another operation, or no loop. There are integer atomics in shared memory and
 /// compare-and-swap, with which all others are made (Maxwell Tuning Guide, "Shared Memory Atomics"); ptxas 13
@@ -51,5 +44,13 @@ struct SharedMemoryCost {
 /// of another warp's is not seen.
 [[nodiscard]] uint32_t shared_sum_rounds(const SharedMemoryRules& rules, const isa::MicroOp& op,
                                          const isa::MemoryAccess& access);
+
+/// Steps of an atomic access, whose steps as a load are `cost`; `rounds`: shared_sum_rounds(), each of which
+/// is a load and a swap. On 1.2/1.3 it is a lock loop: the whole access again for each lane of the busiest
+/// word. By the whole-warp rule a bank serves its lanes one after the other, whether they update one word or
+/// several: the busiest bank counts each of its lanes once. Random bins of a histogram take 3.5 steps that
+/// way, as on an H100 (regress/hardware), and not 6.1.
+[[nodiscard]] uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                                           const SharedMemoryCost& cost, uint32_t rounds);
 
 }  // namespace gpusim::comp

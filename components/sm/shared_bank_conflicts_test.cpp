@@ -235,7 +235,7 @@ TEST(SharedMemory, AgreesWithTheSecondImplementation) {
 }
 
 uint32_t atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  return shared_atomic_steps(rules, access, shared_access_cost(rules, access, isa::OpKind::kAtomic));
+  return shared_atomic_steps(rules, access, shared_access_cost(rules, access, isa::OpKind::kAtomic), 0);
 }
 
 TEST(SharedMemory, AtomicsOfALockLoopRepeatTheAccess) {

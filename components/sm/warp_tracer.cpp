@@ -123,10 +123,8 @@ void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const i
   if (access.lanes.none() || op.op_class == isa::OpClass::kTexture) return;
   if (access.space == isa::Space::kShared) {
     SharedMemoryCost cost = shared_access_cost(shared_, access, op.kind);
-    if (const uint32_t rounds = shared_sum_rounds(shared_, op, access); rounds != 0)
-      cost.steps *= 2 * rounds;
-    else if (op.kind == isa::OpKind::kAtomic)
-      cost.steps = shared_atomic_steps(shared_, access, cost);
+    if (op.kind == isa::OpKind::kAtomic)
+      cost.steps = shared_atomic_steps(shared_, access, cost, shared_sum_rounds(shared_, op, access));
     at.transactions += cost.steps;
     if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
     return;
