@@ -382,10 +382,9 @@ int run_main_job(const MainJobArguments& a) {
   const auto has_atomics = [](const comp::KernelResult& k) { return k.total.atomics != 0; };
   if (exit_code(result) == kWrongResult && std::ranges::any_of(result.kernels, has_atomics))
     print_error(
-        "{}: note: the kernels use atomics: what depends on the order in which they are carried out is "
-        "another "
-        "in a run on another machine or for values only, as are results that gpusim run --export has "
-        "written\n",
+        "{}: note: the kernels use atomics. A result that depends on their order, such as a sum of floats or "
+        "the place of an element in a list, may differ between machines, and between a timed run and one for "
+        "values only; expected values that gpusim run --export has written come from such a run\n",
         a.ptx);
   if (simulation.options().checks.any())
     print_error("{}", comp::check_report(simulation.options().checks, result.findings, result.check_counts));
