@@ -6,9 +6,12 @@
 //   multiple of four on if it is more than 64 bits.
 // - Words and parts of words that are stored to global memory, or go to an atomic there, stand at odd
 //   registers if the address is in a pair of them.
-// - A result may stand where a source was that dies there, whatever their widths.
-// - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
-//   enough, what follows is given others, but for what the load itself brings.
+// - A result stands where a source was that dies there, whatever their widths. Words that make up a pair, or
+//   that a pair is taken apart to, are the pair's registers.
+// - Of two words that one operation reads, one is at an even register and one at an odd one, if that does not
+//   take more registers than there are anyway.
+// - A load, a store, an atomic or a shuffle reads its registers some time after it was issued. As long as
+//   there are enough, what follows is given others, but for what the load itself brings.
 // - Constants that an instruction cannot take, for it takes one, and constants that are stored have registers
 //   from their first use to the last one that is near; in small kernels those of a loop, all the way through
 //   it. Factors of products stand at odd registers.
@@ -24,6 +27,7 @@
 
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
+#include "isa/lowering/register_relations.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -37,15 +41,22 @@ constexpr uint32_t kEvenUpTo = 24;
 constexpr uint32_t kLoadedBefore = 6;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kCalleeHas = 26;
-/// Operations within which an access has read its registers. Copies of words one after the other take six
-/// registers in turn, as 10 would give; over the kernels that were studied 16 is right more often.
-constexpr uint32_t kReadWithin = 16;
+/// In halves of an operation: within 16 operations an access has read its registers. Copies of words one
+/// after the other take six registers in turn, as 10 would give; over the kernels that were studied 16 is
+/// right more often.
+constexpr uint32_t kAccessReads = 32;
+/// The same of a shuffle, and how much a sum of doubles counts there. Chains of 2 to 24 shuffles and sums
+/// take the registers that these give: of words 8 in turn, of doubles four pairs.
+constexpr uint32_t kShuffleReads = 26, kOperation = 2, kOfDoubles = 3;
 /// Registers up to which nobody has to save: all threads of an SM fit with them from 8.0 on.
 constexpr uint32_t kPlenty = 32;
 /// Operations between two uses of a constant for which it stays in its register; constants of a block, and
 /// registers of a kernel, up to which those in loops stay there from one iteration to the next (least mean
 /// error over the kernels that were studied).
 constexpr uint32_t kStays = 16, kFewConstants = 4, kSmallKernel = 16;
+/// Up to so many registers, and so many more than are wanted at once, operands have banks of their own (least
+/// mean error over the kernels that were studied; 0 to 6 and 8 to 14 differ by less than 0.1 %).
+constexpr uint32_t kBanksUpTo = 12, kMoreForBanks = 4;
 constexpr uint32_t kStackRegister = 1;
 
 /// Half-steps, both inclusive.
@@ -95,7 +106,14 @@ class RegisterFile {
   std::vector<std::vector<uint64_t>> taken_;
 };
 
-bool reads_late(const Op& op) { return op.is_memory() && op.memory.space != Space::kParam; }
+bool shuffles(const Op& op) {
+  return op.op_class == OpClass::kWarp && static_cast<Opcode>(op.opcode()) == Opcode::kShfl;
+}
+bool reads_late(const Op& op) { return op.is_memory() ? op.memory.space != Space::kParam : shuffles(op); }
+/// Of the time until registers have been read, in halves of an operation.
+uint32_t time_taken(const Op& op) {
+  return parts_pair(op) ? 0 : op.op_class == OpClass::kFp64 ? kOfDoubles : kOperation;
+}
 
 class Assignment {
  public:
@@ -112,27 +130,15 @@ class Assignment {
     find_constants();
     for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
     span_through();
+    relate();
     join();
+    wanted_at_once_ = count_wanted();
   }
 
   /// More bases stay around a loop than a small kernel has pairs, so that it is none: they have no places.
   [[nodiscard]] bool too_many_bases() const { return too_many_; }
   /// Most registers that are wanted at once.
-  [[nodiscard]] uint32_t wanted() const {
-    std::vector<int64_t> change(half_steps() + 2, 0);
-    const auto add = [&](const Span& s, uint32_t width) {
-      change[s.begin] += width;
-      change[s.end + 1] -= width;
-    };
-    for (const Together& group : placed_) {
-      for (const auto& [v, at] : group.members)
-        for (const Span& s : wanted_[v]) add(s, thread_registers(program_, v));
-      for (const Span& s : group.scratch) add(s, group.width);
-    }
-    int64_t now = 0, most = 0;
-    for (const int64_t c : change) most = std::max(most, now += c);
-    return static_cast<uint32_t>(most);
-  }
+  [[nodiscard]] uint32_t wanted() const { return wanted_at_once_; }
 
   /// Registers that are named if each value has the lowest that are free; the widest choose first. `rests`:
   /// and none is given again before the accesses that read it have done so.
@@ -141,14 +147,21 @@ class Assignment {
     std::vector<uint32_t> place(program_.vars.size(), kNone);
     for (RegisterFile* f : {&file, &wanted}) f->take(kStackRegister, {{0, half_steps() - 1}});
     for (const Together& group : placed_) {
-      const uint32_t step = group.width > 2 ? 4 : group.odd ? 2 : group.width;
-      uint32_t first = group.odd ? 1 : 0;
+      uint32_t step = group.width > 2 ? 4 : group.width, first = 0;
+      const auto fits_at = [&](uint32_t at) { return fits(file, group, at, rests); };
+      const std::optional<uint32_t> bank = group.odd ? 1 : other_bank(group, place, fits_at);
+      if (bank) {
+        first = *bank;
+        step = 2;
+      }
+      if (const uint32_t related = related_place(group, place, bank, fits_at); related != kNone)
+        first = related;
       const Var address = rests && group.members.size() == 1 ? address_[group.members.front().first] : kNoVar;
       const auto is_of_address = [&](uint32_t at) {
         return address != kNoVar && place[address] != kNone && at >= place[address] &&
                at < place[address] + thread_registers(program_, address) && fits(wanted, group, at, false);
       };
-      while (!fits(file, group, first, rests) && !is_of_address(first)) first += step;
+      while (!fits_at(first) && !is_of_address(first)) first += step;
       const auto take = [&](RegisterFile& f, bool resting) {
         each(group, resting, [&](uint32_t at, const std::vector<Span>& spans) { f.take(first + at, spans); });
       };
@@ -165,6 +178,76 @@ class Assignment {
     return 2 * (live_.first_op[last] + static_cast<uint32_t>(program_.blocks[last].ops.size())) + 1;
   }
   [[nodiscard]] bool in_loop(uint32_t block) const { return weights_[block] > 1; }
+
+  [[nodiscard]] uint32_t count_wanted() const {
+    std::vector<int64_t> change(half_steps() + 2, 0);
+    std::vector<Span> spans;
+    for (const Together& group : placed_) {
+      for (uint32_t r = 0; r < group.width; ++r) {
+        spans = group.scratch;
+        for (const auto& [v, at] : group.members) {
+          if (r >= at && r < at + thread_registers(program_, v))
+            spans.insert(spans.end(), wanted_[v].begin(), wanted_[v].end());
+        }
+        std::ranges::sort(spans, {}, &Span::begin);
+        uint32_t end = 0;  // behind what is counted
+        for (const Span& span : spans) {
+          const uint32_t begin = std::max(span.begin, end);
+          if (begin > span.end) continue;
+          ++change[begin];
+          --change[span.end + 1];
+          end = span.end + 1;
+        }
+      }
+    }
+    int64_t now = 0, most = 0;
+    for (const int64_t c : change) most = std::max(most, now += c);
+    return static_cast<uint32_t>(most);
+  }
+
+  /// The bank in which what `group` is read with does not stand. None if it would take too many registers.
+  template <class FitsAt>
+  std::optional<uint32_t> other_bank(const Together& group, const std::vector<uint32_t>& place,
+                                     FitsAt fits_at) const {
+    if (group.width != 1 || group.members.size() != 1) return std::nullopt;
+    std::array<uint32_t, 2> taken{};
+    for (const Var v : relations_.read_with[group.members.front().first])
+      if (place[v] != kNone) ++taken[place[v] % 2];
+    if (taken[0] == taken[1]) return std::nullopt;
+    const uint32_t bank = taken[0] > taken[1] ? 1 : 0;
+    uint32_t at = bank;
+    while (!fits_at(at)) at += 2;
+    return at < std::max(kBanksUpTo, wanted() + kMoreForBanks) ? std::optional(bank) : std::nullopt;
+  }
+
+  /// Where a source of what makes `group` stands, or what is made of it, if it can stand there and that is in
+  /// the bank.
+  template <class FitsAt>
+  uint32_t related_place(const Together& group, const std::vector<uint32_t>& place,
+                         std::optional<uint32_t> bank, FitsAt fits_at) const {
+    if (group.members.empty() || group.width > 2) return kNone;
+    const Var made = group.members.front().first;
+    if (thread_registers(program_, made) != group.width) return kNone;
+    for (const Var v : relations_.made_from[made]) {
+      if (place[v] == kNone || thread_registers(program_, v) != group.width) continue;
+      if ((!bank || place[v] % 2 == *bank) && fits_at(place[v])) return place[v];
+    }
+    for (const Var v : relations_.made_into[made]) {
+      if (place[v] == kNone || thread_registers(program_, v) < group.width) continue;
+      for (uint32_t r = place[v]; r < place[v] + thread_registers(program_, v); r += group.width)
+        if ((!bank || r % 2 == *bank) && fits_at(r)) return r;
+    }
+    return kNone;
+  }
+
+  void relate() {
+    std::vector<bool> once(program_.vars.size());
+    for (Var v = 0; v < once.size(); ++v) once[v] = defined_[v] == 1;
+    const auto in_register = [&](Var v, uint32_t block) {
+      return !is_uniform({v}) && (!constant_[v] || in_loop(block));
+    };
+    relations_ = find_register_relations(program_, in_register, once);
+  }
 
   /// Those that the constant bank has, and that no loop reads.
   void find_constants() {
@@ -202,6 +285,8 @@ class Assignment {
   void find_spans(uint32_t block) {
     const std::vector<Op>& ops = program_.blocks[block].ops;
     const uint32_t first = 2 * live_.first_op[block];
+    std::vector<uint32_t> time{0};  // before each operation
+    for (const Op& op : ops) time.push_back(time.back() + time_taken(op));
     for (const Segment& s : live_.segments[block]) {
       if (s.var == program_.stack_pointer || thread_registers(program_, s.var) == 0) continue;
       Span span{s.begin, s.end};
@@ -229,7 +314,10 @@ class Assignment {
       span.begin = std::min(span.begin, early);
       if (last_access != kNone) {
         const uint32_t block_end = first + 2 * static_cast<uint32_t>(ops.size());
-        span.end = std::min(std::max(span.end, last_access + 2 * kReadWithin), std::max(block_end, span.end));
+        const uint32_t reader = (last_access - first) / 2;
+        const uint32_t until = time[reader] + (shuffles(ops[reader]) ? kShuffleReads : kAccessReads);
+        const auto read = static_cast<uint32_t>(std::ranges::lower_bound(time, until) - time.begin());
+        span.end = std::min(std::max(span.end, first + 2 * read), std::max(block_end, span.end));
       }
       resting_[s.var].push_back(span);
     }
@@ -413,6 +501,7 @@ class Assignment {
         whole.odd = whole.odd || place.odd;
       }
     }
+    join_halves(placed);
     for (const auto& [constant, place] : of_loops) place_constant(place);
     if (hoists_) place_bases();
     for (Var v = 0; v < program_.vars.size(); ++v) {
@@ -424,8 +513,30 @@ class Assignment {
     }
     std::stable_sort(placed_.begin(), placed_.end(), [](const Together& a, const Together& b) {
       if (a.width != b.width) return a.width > b.width;
-      return a.odd != b.odd ? a.odd : a.start < b.start;
+      return a.width != 1 && a.odd != b.odd ? a.odd : a.start < b.start;
     });
+  }
+
+  /// Words become members of the group that has their pair.
+  void join_halves(std::vector<bool>& placed) {
+    std::vector<std::pair<uint32_t, uint32_t>> at(program_.vars.size(),
+                                                  {kNone, 0});  // group, and where in it
+    for (uint32_t g = 0; g < placed_.size(); ++g)
+      for (const auto& [v, offset] : placed_[g].members) at[v] = {g, offset};
+    for (const HalfOfPair& half : relations_.halves) {
+      const auto usable = [&](Var v) { return !placed[v] && !wanted_[v].empty() && !constant_[v]; };
+      if (!usable(half.word)) continue;
+      auto& [group, offset] = at[half.pair];
+      if (group == kNone) {
+        if (!usable(half.pair)) continue;
+        placed[half.pair] = true;
+        group = static_cast<uint32_t>(placed_.size());
+        placed_.push_back({2, ~0u, false, {{half.pair, 0}}, {}});
+      }
+      placed[half.word] = true;
+      at[half.word] = {group, offset + half.at};
+      placed_[group].members.emplace_back(half.word, offset + half.at);
+    }
   }
 
   /// Calls fn(distance from the first register, half-steps) for each register of `group`.
@@ -454,7 +565,9 @@ class Assignment {
   std::vector<uint32_t> defined_, readers_;          // how often
   std::vector<bool> constant_, in_loop_, odd_;
   std::vector<Var> address_;  // of what a load brings, if nothing else reads it
+  RegisterRelations relations_;
   std::vector<Together> placed_;
+  uint32_t wanted_at_once_ = 0;
   uint32_t uses_of_ = kNone;
   std::vector<std::vector<Use>> uses_;
   std::vector<Var> used_;
