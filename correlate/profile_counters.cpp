@@ -18,6 +18,7 @@ struct ProfileCounter {
 
 // Writes: the chips count each as a hit, for a line is taken without being fetched. A read of a sector that
 // is on its way is a hit there too. Shared accesses are instructions, without their bank conflicts.
+// Instructions take a slot each; an operation of the simulation may stand for several.
 constexpr ProfileCounter kCounters[] = {
     {"l1_read_misses", {{{"l1_fill_sectors"}, {"l1_bypass_sectors"}}}},
     {"shared_accesses", {{{"shared_load"}, {"shared_store"}}}},
@@ -28,7 +29,7 @@ constexpr ProfileCounter kCounters[] = {
     {"l2_write_misses", {}},
     {"dram_read_sectors", {{{"dram_read_transactions"}}}},
     {"dram_write_sectors", {{{"dram_write_transactions"}}}},
-    {"instructions", {{{"inst_executed"}}}},
+    {"instructions", {{{"issue_slots"}}}},
 };
 constexpr auto kNames = [] {
   std::array<std::string_view, std::size(kCounters)> names;

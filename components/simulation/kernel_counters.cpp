@@ -52,6 +52,9 @@ constexpr DerivedCounter kSmRates[] = {
        return quotient(real(k.sm.active_cycles), k.cycles * static_cast<double>(k.machine.gpu.sms));
      },
      "nvprof"},
+    {"issue_slots", "1",
+     "taken by warp instructions: an operation may stand for several, and take a slot for each",
+     [](const KernelView& k) { return real(k.sm.slots[StallCause::kIssued]); }, "nvprof"},
     {"ipc", "1", "machine operations per cycle of an SM with a resident warp",
      [](const KernelView& k) { return quotient(k.sm.inst_executed, k.sm.active_cycles); }, "nvprof"},
     {"ipc_elapsed", "1", "machine operations per core cycle and SM of the machine",
