@@ -35,7 +35,7 @@ class Aggregator {
         word_(find_form(form_key(Opcode::kXor, Type::kB32), level)),
         wide_(find_form(form_key(Opcode::kXor, Type::kB64), level)),
         product_(find_form(form_key(Opcode::kMul, Type::kU32, Type::kNone, kVarWide), level)),
-        divergent_(divergent_variables(program, flow)),
+        divergent_(find_divergence(program, flow).variables),
         single_(program, flow, divergent_) {}
 
   void run() {

@@ -217,7 +217,7 @@ std::vector<bool> meeting_blocks(const Program& program, const Flow& flow,
                                  const std::vector<uint32_t>& join) {
   std::vector<bool> meets(program.blocks.size(), false);
   if (!program.reconverge_operations) return meets;
-  const std::vector<bool> divergent = divergent_variables(program, flow);
+  const std::vector<bool> divergent = find_divergence(program, flow).variables;
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     if (join[b] == kNoBlock || program.blocks[b].ops.empty()) continue;
     const Op& last = program.blocks[b].ops.back();

@@ -56,7 +56,7 @@ constexpr uint32_t kPlenty = 32;
 constexpr uint32_t kStays = 16, kFewConstants = 4, kSmallKernel = 16;
 /// Up to so many registers, and so many more than are wanted at once, operands have banks of their own (least
 /// mean error over the kernels that were studied; 0 to 6 and 8 to 14 differ by less than 0.1 %).
-constexpr uint32_t kBanksUpTo = 12, kMoreForBanks = 4;
+constexpr uint32_t kBanksUpTo = 12, kMoreForBanks = 2;
 constexpr uint32_t kStackRegister = 1;
 
 /// Half-steps, both inclusive.

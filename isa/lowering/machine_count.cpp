@@ -12,6 +12,8 @@
 #include "isa/lowering/machine_joins.h"
 #include "isa/lowering/machine_mix.h"
 #include "isa/lowering/machine_readers.h"
+#include "isa/lowering/parted_exchanges.h"
+#include "isa/lowering/uniformity.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -53,7 +55,7 @@ class Counter {
       : program_(program),
         flow_(flow),
         readers_(program),
-        divergent_(computed_from_lanes(program, flow)),
+        divergence_(find_divergence(program, flow)),
         dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
         loops_(program),
         joined_(program, readers_, loops_) {
@@ -109,6 +111,7 @@ class Counter {
     for (const auto& [key, subroutine] : subroutines_)
       add_mix(subroutine.count, subroutine.mix, subroutine.own);
     branches();
+    add(MachineClass::kControl, parted_instructions(program_, divergence_.blocks));
     return classes_;
   }
 
@@ -475,7 +478,7 @@ class Counter {
         ++saved;
         continue;
       }
-      if (divergent_[last.guard] && join[b] != kNoBlock) joins.insert(join[b]);
+      if (divergence_.variables[last.guard] && join[b] != kNoBlock) joins.insert(join[b]);
     }
     uint32_t& control = classes_[static_cast<size_t>(MachineClass::kControl)];
     control += kReconvergence * static_cast<uint32_t>(joins.size()) + yielding - saved;
@@ -485,7 +488,8 @@ class Counter {
   bool yields(uint32_t b) const {
     if (program_.blocks[b].ops.empty()) return false;
     const Op& last = program_.blocks[b].ops.back();
-    if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.target > b || !divergent_[last.guard])
+    if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.target > b ||
+        !divergence_.variables[last.guard])
       return false;
     return waits_before_[b + 1] != waits_before_[last.target];
   }
@@ -506,7 +510,7 @@ class Counter {
   std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
   bool only_executed_ = false;                                     // of loops, what each iteration executes
-  std::vector<bool> divergent_;                                    // may differ in the lanes of a warp
+  const Divergence divergence_;
   Dominators dominators_;
   LoopNest loops_;
   JoinedOperations joined_;

@@ -1,7 +1,5 @@
 #include "isa/lowering/machine_readers.h"
 
-#include <utility>
-
 namespace gpusim::isa::lir {
 namespace {
 
@@ -31,11 +29,6 @@ bool takes_halves(const Op& op) {
   if (op.kind != OpKind::kAlu) return false;
   const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
   return static_cast<Opcode>(op.opcode()) == Opcode::kCvt ? type_bytes(type2) == 2 : is_half(op.type);
-}
-
-bool reads_lane(const Op& op) {
-  return op.kind == OpKind::kAlu && op.num_src == 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
-         (op.key & kVarFull) != 0 && static_cast<Type>((op.key >> 32) & 0xff) == Type::kB32;
 }
 
 }  // namespace
@@ -69,25 +62,6 @@ Readers::Readers(const Program& program)
       }
     }
   }
-}
-
-std::vector<bool> computed_from_lanes(const Program& program, const Flow& flow) {
-  std::vector<bool> divergent(program.vars.size(), false);
-  bool changed = true;
-  const auto visit = [&](const Op& op) {
-    bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
-                  op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
-    for_each_use(op, [&](Var v) { varies = varies || divergent[v]; });
-    if (!varies) return;
-    for_each_def(op, [&](Var v) {
-      changed = changed || !divergent[v];
-      divergent[v] = true;
-    });
-  };
-  for_each_round(
-      program, flow, [&](uint32_t, const Op& op) { visit(op); },
-      [&] { return std::exchange(changed, false); });
-  return divergent;
 }
 
 }  // namespace gpusim::isa::lir

@@ -1,5 +1,5 @@
 // What reads each variable of a program, as far as it decides which operations cost no instruction of their
-// own, and which variables may differ between lanes.
+// own.
 #pragma once
 #include "isa/lowering/lir.h"
 
@@ -17,9 +17,5 @@ struct Readers {
   std::vector<uint32_t> wide_sums;       ///< those that are sums of 64 bits
   std::vector<uint32_t> halves;          ///< those that read either half of a register
 };
-
-/// Variables that are computed from what may differ in the lanes of a warp: any loaded value, other than in
-/// uniformity.h, and no matter where they are written.
-[[nodiscard]] std::vector<bool> computed_from_lanes(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir

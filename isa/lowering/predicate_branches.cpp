@@ -39,7 +39,7 @@ class Predicator {
       : program_(program),
         level_(level),
         sizes_(block_instructions(program, flow)),
-        divergent_(divergent_variables(program, flow)),
+        divergent_(find_divergence(program, flow).variables),
         mentions_(program.vars.size(), 0),
         predecessors_(program.blocks.size(), 0),
         next_(program.blocks.size()),

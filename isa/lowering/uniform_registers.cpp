@@ -131,7 +131,7 @@ class Finder {
   /// could be one of a uniform register and all lanes of a warp agree.
   void find_pointers(const Flow& flow, const SsaValues& ssa) {
     std::vector<bool> fits(program_.vars.size(), true), written(program_.vars.size(), false);
-    const std::vector<bool> divergent = divergent_variables(program_, flow);
+    const std::vector<bool> divergent = find_divergence(program_, flow).variables;
     for (const Block& block : program_.blocks) {
       for (const Op& op : block.ops) {
         const bool may = is_source(op) || has_uniform_form(op) || is_plain_move(op);

@@ -10,9 +10,9 @@
 namespace gpusim::isa::lir {
 namespace {
 
-class Divergence {
+class DivergenceFinder {
  public:
-  Divergence(const Program& program, const Flow& flow)
+  DivergenceFinder(const Program& program, const Flow& flow)
       : program_(program),
         flow_(flow),
         join_(
@@ -35,11 +35,11 @@ class Divergence {
     }
   }
 
-  std::vector<bool> run() {
+  Divergence run() {
     for_each_round(
         program_, flow_, [&](uint32_t b, const Op& op) { visit(b, op); },
         [&] { return std::exchange(changed_, false); });
-    return std::move(divergent_);
+    return {std::move(divergent_), std::move(parted_)};
   }
 
  private:
@@ -125,8 +125,8 @@ class Divergence {
 
 }  // namespace
 
-std::vector<bool> divergent_variables(const Program& program, const Flow& flow) {
-  return Divergence(program, flow).run();
+Divergence find_divergence(const Program& program, const Flow& flow) {
+  return DivergenceFinder(program, flow).run();
 }
 
 }  // namespace gpusim::isa::lir

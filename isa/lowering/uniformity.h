@@ -8,7 +8,13 @@
 
 namespace gpusim::isa::lir {
 
-/// Of each variable, whether it may differ between lanes.
-[[nodiscard]] std::vector<bool> divergent_variables(const Program& program, const Flow& flow);
+/// What lanes of a warp may have of their own.
+struct Divergence {
+  std::vector<bool> variables;  ///< of each, whether it may differ between lanes
+  /// Of each, whether lanes may come to it at different times: it lies between a branch that they decide
+  /// differently and the place where its ways join.
+  std::vector<bool> blocks;
+};
+[[nodiscard]] Divergence find_divergence(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir
