@@ -39,6 +39,8 @@ constexpr uint32_t kEvenUpTo = 24;
 /// Operations between the load of a constant to a thread's registers and the one that needs it, from 9.0 on.
 /// With probes of one to eight pointers 6 to 9 instructions; of 3 to 16 tried this is right as often as any.
 constexpr uint32_t kLoadedBefore = 6;
+/// The same of numbers: the move stands where the warp would wait for memory otherwise (1 to 4 tried: alike).
+constexpr uint32_t kMovedBefore = 1;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kCalleeHas = 26;
 /// In halves of an operation: within 16 operations an access has read its registers. Copies of words one
@@ -400,27 +402,30 @@ class Assignment {
   void place_constant(const ConstantPlace& place) {
     placed_.push_back({1, place.span.begin, place.odd, {}, {place.span}});
   }
-  void note_constant(Constants& constants, const Value& value, uint32_t at, bool odd) {
+  /// `first`: where the block starts.
+  void note_constant(Constants& constants, const Value& value, uint32_t at, uint32_t first, bool odd) {
     const Constant constant{value.bits, value.launch_constant, value.object};
-    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{at, at}, odd});
+    const bool early = program_.machine_capability >= kLoadsConstantsFrom;
+    const uint32_t from = early ? std::max(first, at - std::min(at, 2 * kMovedBefore)) : at;
+    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{from, at}, odd});
     ConstantPlace& place = known->second;
     if (!added && at - place.span.end > 2 * kStays) {
       place_constant(place);
-      place = {{at, at}, odd};
+      place = {{from, at}, odd};
     }
     place.span.end = at;
     place.odd = place.odd || odd;
   }
-  void note_constants(const Op& op, uint32_t at, Constants& constants) {
+  void note_constants(const Op& op, uint32_t at, uint32_t first, Constants& constants) {
     const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
     const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
     for (int k = 0; k < op.num_src && !of_warp && !loads_base(op); ++k)
-      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, product);
+      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, first, product);
     if (op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) return;
     for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
       const Value& v = op.src[k];
       if (v.is_literal() && (v.bits != 0 || v.launch_constant != kNone))
-        note_constant(constants, v, at, wants_odd(op) && op.memory.element_bytes < 8);
+        note_constant(constants, v, at, first, wants_odd(op) && op.memory.element_bytes < 8);
     }
   }
   /// What addresses in loops start from has a pair all the way through its loop, in small kernels.
@@ -463,7 +468,7 @@ class Assignment {
         const uint32_t at = first_step(b) + 2 * i;
         if (const uint32_t more = own_registers(op); more > 0)
           placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}});
-        note_constants(op, at, constants);
+        note_constants(op, at, first_step(b), constants);
         note_access(op);
         const bool load = op.kind == OpKind::kLoad;
         if ((!load && op.kind != OpKind::kStore) || op.memory.elements < 2) continue;

@@ -86,5 +86,15 @@ TEST(RegisterRelations, AFactorOfALoopAndItsSumHaveBanksOfTheirOwn) {
   EXPECT_EQ(registers_taken(body, 80), 10u);
 }
 
+TEST(RegisterRelations, ANumberIsMovedBeforeTheOperationInFrontOfItsReader) {
+  // ptxas for 9.0: R9 for the factor, as the index in R7 is read between its move and the product; for 8.0
+  // R7.
+  const std::string body =
+      "mul.wide.u32 %a2, %t, 4; add.s64 %a3, %a1, %a2; ld.global.u32 %r0, [%a3];\nmad.lo.s32 %r1, %r0, "
+      "1664525, 1013904223; add.s64 %a4, %a0, %a2; st.global.u32 [%a4], %r1;\n";
+  EXPECT_EQ(registers_taken(body, 80), 10u);
+  EXPECT_EQ(registers_taken(body, 90), 12u);
+}
+
 }  // namespace
 }  // namespace gpusim::isa
