@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "analysis/models/energy/clock_parts.h"
 #include "analysis/models/energy/pem.h"
+#include "analysis/models/reuse_distance/coalescer.h"
 
 namespace gpusim::analysis::energy {
 namespace {
+
+constexpr uint64_t kWord = 4;  ///< bytes of an element
 
 double divide_up(uint64_t a, uint64_t b) {
   const uint64_t quotient = (a + b - 1) / b;
@@ -50,6 +54,22 @@ double fixed_share(const KernelRecord& kernel, double tiles) {
   return all > 0 ? fixed / all : 1;
 }
 
+/// Bytes of the transactions in which a warp gets neighbouring words from `first` on.
+double bytes_of_words(core::CoalescingRule rule, uint64_t first) {
+  constexpr uint32_t kLine = 128, kSector = 32;
+  WarpStep access;
+  access.kind = WarpStep::Kind::kAccess;
+  access.bytes = kWord;
+  access.lanes = ~0U;
+  LaneRuns runs;
+  runs.append((first - 1) * kWord, kWord, WarpStep::kLanes);
+  LineTransactions list;
+  ReuseCoalescer(kLine, rule).coalesce(access, runs, 0, list);
+  double bytes = 0;
+  for (const LineTransaction& t : list) bytes += kSector * std::popcount(t.sectors);
+  return bytes;
+}
+
 }  // namespace
 
 double BlockParts::tiles_with(uint64_t m) const { return divide_up((elements + m - 1) / m, threads); }
@@ -62,12 +82,32 @@ double BlockParts::occupied_ratio(uint64_t m) const {
   return divided ? static_cast<double>(std::min(m, sms)) / static_cast<double>(std::min(blocks, sms)) : 1;
 }
 
+double BlockParts::bytes_ratio(uint64_t m) const {
+  if (cached || !divided) return 1;
+  const auto bytes = [this](uint64_t n) {
+    // Pieces begin in the same places of a transaction again after so many of them.
+    constexpr uint64_t kPlaces = 32;
+    const uint64_t piece = (elements + n - 1) / n;
+    double sum = 0;
+    for (uint64_t block = 0; block < kPlaces; ++block) sum += bytes_of_words(coalescing, block * piece);
+    return sum;
+  };
+  return bytes(m) / bytes(blocks);
+}
+
 double BlockParts::seconds_with(uint64_t m) const {
   if (!divided) return launch + fixed_path * tree_ratio(m);
   const double tiles = tiles_with(m);
-  const double lives = (tiles * tile_path + fixed_path) * divide_up(m, resident);
-  const double busy = (tiles * tile_work + fixed_work) * divide_up(m, sms);
-  return launch + scale * joint_bound(lives, busy, memory);
+  const double path = tiles * tile_path + fixed_path, work = tiles * tile_work + fixed_work;
+  const double moved = memory * bytes_ratio(m) / static_cast<double>(m);  // by a block
+  const auto together = [&](double rounds, uint64_t n) {
+    return joint_bound(rounds * path, rounds * work * divide_up(n, sms),
+                       rounds * static_cast<double>(n) * moved);
+  };
+  // What is left for a last round has the SMs for itself.
+  const uint64_t left = m % resident;
+  const double last = left == 0 ? 0 : together(1, left);
+  return launch + scale * (together(static_cast<double>(m / resident), resident) + last);
 }
 
 double BlockParts::work_ratio(uint64_t m) const {
@@ -87,6 +127,8 @@ BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint
   p.sms = std::max<uint64_t>(1, run.kernel.per_sm.rows);
   p.resident = p.sms * std::max<uint64_t>(1, run.kernel.blocks_per_sm);
   p.launch = run.seconds * (c.launch + c.drain);
+  p.coalescing = recording.machine().coalescer.rule;
+  p.cached = recording.machine().l1.bytes != 0 || recording.machine().l2.bytes != 0;
   p.memory = run.seconds * counter(run.kernel, "dram_bus_utilization");
   // Blocks that begin together live side by side: the time between launch and drain is one life of each
   // round.
@@ -123,7 +165,9 @@ BlockPrediction predict_blocks(const Run& base, uint64_t m) {
       const core::TermInfo& term = core::energy_terms()[i];
       const bool by_work = term.domain == core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
       const double occupied = term.kind == core::TermKind::kActive ? parts.occupied_ratio(m) : 1;
-      sum.joules[i] += joules[i] * occupied * (by_work ? parts.work_ratio(m) : 1);
+      const bool by_bytes = term.domain != core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
+      sum.joules[i] +=
+          joules[i] * occupied * (by_work ? parts.work_ratio(m) : 1) * (by_bytes ? parts.bytes_ratio(m) : 1);
     }
     sum.seconds += seconds;
   }

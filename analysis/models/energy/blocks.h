@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/models/energy/run.h"
+#include "simcore/config/choices.h"
 
 namespace gpusim::analysis::energy {
 
@@ -22,7 +23,13 @@ struct BlockParts {
   double memory = 0;                     ///< all data over the DRAM's buses
   uint64_t sms = 0, resident = 0;        ///< blocks that the machine holds at a time
   double scale = 1;                      ///< what brings seconds_with(blocks) to the run's time
+  /// Accesses become these transactions on their way to DRAM; with caches before it, no byte comes twice.
+  core::CoalescingRule coalescing = core::CoalescingRule::kCc12;
+  bool cached = true;
   [[nodiscard]] double tiles_with(uint64_t m) const;
+  /// Bytes of DRAM's transactions, by those of the run: pieces that do not begin where a transaction does
+  /// take more of them.
+  [[nodiscard]] double bytes_ratio(uint64_t m) const;
   /// Work of all blocks with `m` of them, by that of the run.
   [[nodiscard]] double work_ratio(uint64_t m) const;
   /// SMs that hold any, by those of the run.
