@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "analysis/models/energy/clock_parts.h"
 #include "analysis/models/energy/pem.h"
@@ -70,6 +71,28 @@ double bytes_of_words(core::CoalescingRule rule, uint64_t first) {
   return bytes;
 }
 
+/// The same for one byte that is asked for, where `n` blocks have pieces of `elements` words.
+double bytes_of_pieces(core::CoalescingRule rule, uint64_t elements, uint64_t n) {
+  // After so many pieces the next ones begin in the same places of transactions.
+  constexpr uint64_t kPlaces = 32;
+  const uint64_t piece = (elements + n - 1) / n, pieces = std::min(n, kPlaces);
+  double sum = 0;
+  for (uint64_t block = 0; block < pieces; ++block) sum += bytes_of_words(rule, block * piece);
+  return sum / static_cast<double>(pieces * WarpStep::kLanes * kWord);
+}
+
+/// Bytes of a kernel's transactions, for one that its threads ask for.
+double bytes_moved(const KernelRecord& kernel) {
+  double requested = 0, transferred = 0;
+  for (uint64_t i = 0; i < kernel.per_pc.rows; ++i) {
+    const std::string& of = kernel.per_pc.texts.at("class")[i];
+    if (of != "load_global" && of != "store_global") continue;
+    requested += static_cast<double>(kernel.per_pc["requested_bytes"][i]);
+    transferred += static_cast<double>(kernel.per_pc["transferred_bytes"][i]);
+  }
+  return requested > 0 ? transferred / requested : 0;
+}
+
 }  // namespace
 
 double BlockParts::tiles_with(uint64_t m) const { return divide_up((elements + m - 1) / m, threads); }
@@ -83,16 +106,8 @@ double BlockParts::occupied_ratio(uint64_t m) const {
 }
 
 double BlockParts::bytes_ratio(uint64_t m) const {
-  if (cached || !divided) return 1;
-  const auto bytes = [this](uint64_t n) {
-    // Pieces begin in the same places of a transaction again after so many of them.
-    constexpr uint64_t kPlaces = 32;
-    const uint64_t piece = (elements + n - 1) / n;
-    double sum = 0;
-    for (uint64_t block = 0; block < kPlaces; ++block) sum += bytes_of_words(coalescing, block * piece);
-    return sum;
-  };
-  return bytes(m) / bytes(blocks);
+  if (!in_pieces) return 1;
+  return bytes_of_pieces(coalescing, elements, m) / bytes_of_pieces(coalescing, elements, blocks);
 }
 
 double BlockParts::seconds_with(uint64_t m) const {
@@ -117,6 +132,11 @@ double BlockParts::work_ratio(uint64_t m) const {
   return divided ? work(m) / work(blocks) : tree_ratio(m);
 }
 
+bool moves_pieces(const KernelRecord& kernel, core::CoalescingRule rule, uint64_t elements, uint64_t blocks) {
+  constexpr double kAlike = 0.05;  // a block's sum is read and stored besides
+  return std::abs(bytes_moved(kernel) / bytes_of_pieces(rule, elements, blocks) - 1) < kAlike;
+}
+
 BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint64_t m, uint64_t elements) {
   const ClockParts c = clock_parts(recording, run.kernel);
   BlockParts p;
@@ -128,7 +148,8 @@ BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint
   p.resident = p.sms * std::max<uint64_t>(1, run.kernel.blocks_per_sm);
   p.launch = run.seconds * (c.launch + c.drain);
   p.coalescing = recording.machine().coalescer.rule;
-  p.cached = recording.machine().l1.bytes != 0 || recording.machine().l2.bytes != 0;
+  const bool cached = recording.machine().l1.bytes != 0 || recording.machine().l2.bytes != 0;
+  p.in_pieces = p.divided && !cached && moves_pieces(run.kernel, p.coalescing, elements, m);
   p.memory = run.seconds * counter(run.kernel, "dram_bus_utilization");
   // Blocks that begin together live side by side: the time between launch and drain is one life of each
   // round.

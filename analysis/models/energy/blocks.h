@@ -23,9 +23,10 @@ struct BlockParts {
   double memory = 0;                     ///< all data over the DRAM's buses
   uint64_t sms = 0, resident = 0;        ///< blocks that the machine holds at a time
   double scale = 1;                      ///< what brings seconds_with(blocks) to the run's time
-  /// Accesses become these transactions on their way to DRAM; with caches before it, no byte comes twice.
   core::CoalescingRule coalescing = core::CoalescingRule::kCc12;
-  bool cached = true;
+  /// Warps access neighbouring words from where their block's piece begins on, and no cache keeps what the
+  /// transactions bring besides.
+  bool in_pieces = false;
   [[nodiscard]] double tiles_with(uint64_t m) const;
   /// Bytes of DRAM's transactions, by those of the run: pieces that do not begin where a transaction does
   /// take more of them.
@@ -38,6 +39,9 @@ struct BlockParts {
   [[nodiscard]] double tree_ratio(uint64_t m) const;
   [[nodiscard]] double seconds_with(uint64_t m) const;
 };
+/// Whether the kernel's bytes are those of `blocks` pieces of neighbouring words, `elements` in all.
+[[nodiscard]] bool moves_pieces(const KernelRecord& kernel, core::CoalescingRule rule, uint64_t elements,
+                                uint64_t blocks);
 /// `elements`: that all blocks of divided kernels have together.
 [[nodiscard]] BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint64_t m,
                                      uint64_t elements);
