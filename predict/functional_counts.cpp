@@ -157,7 +157,7 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
     const auto of_warp = [&](uint64_t n) { return static_cast<double>(n) / warps; };
     k.code.counts.push_back({of_warp(at.executed), of_warp(at.transactions + moved_[pc].transactions),
                              of_warp(moved_[pc].requested), of_warp(moved_[pc].transferred),
-                             of_warp(moved_[pc].words)});
+                             of_warp(moved_[pc].words), of_warp(at.replays), of_warp(at.sum_rounds)});
   }
   Counts& c = counts_;
   for (const comp::SmStats& sm : run_.sm) {

@@ -2,6 +2,7 @@
 // does is near.
 #include "predict/functional_counts.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -79,6 +80,54 @@ TEST_P(TimedRun, CountsWhatAFunctionalRunTells) {
 
 INSTANTIATE_TEST_SUITE_P(Machines, TimedRun, testing::Values("tesla_c1060", "gtx470", "tesla_v100"),
                          [](const auto& machine) { return machine.param; });
+
+/// Each of a block's 256 threads adds a float to one word of shared memory `sums` times, and uses the sum.
+comp::SimulationOptions sums_of_floats(int sums) {
+  comp::SimulationOptions o;
+  o.machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
+  o.ptx_name = "sums.ptx";
+  o.ptx_text = fmt::format(
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry sums(.param .u64 p) {{\n"
+      ".shared .align 4 .f32 s; .reg .f32 %f<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;\n"
+      "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
+      "mov.f32 %f1, 0f00000000; st.shared.f32 [s], %f1; bar.sync 0; mov.u32 %r2, {};\n"
+      "AGAIN: atom.shared.add.f32 %f1, [s], %f1; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0;\n"
+      "@%p1 bra AGAIN; st.global.f32 [%rd1], %f1; ret; }}\n",
+      sums);
+  o.launch = core::parse_launch(
+      "[[buffer]]\nname = \"out\"\ntype = \"f32\"\ncount = 256\n[[launch]]\nkernel = \"sums\"\n"
+      "grid = [1]\nblock = [256]\nargs = [\"out\"]\n",
+      "sums.toml", {}, 1, false);
+  o.lowering = isa::LoweringLevel::kSchedule;
+  return o;
+}
+
+TEST(FunctionalCounts, SumsOfFloatsInSharedMemoryTakeTheRoundsOfATimedRun) {
+  const std::string out = testing::TempDir() + "functional_counts_sums.h5";
+  const std::vector<lh::FunctionalKernel> kernels = functional_counts(sums_of_floats(16));
+  comp::SimulationOptions timed = sums_of_floats(16);
+  timed.out = out;
+  {
+    comp::Simulation simulation(std::move(timed));
+    ASSERT_EQ(simulation.run().status, comp::SimulationResult::Status::kComplete);
+  }
+  const analysis::Recording recording(out);
+  const analysis::KernelRecord kernel = recording.kernel(0);
+  ASSERT_EQ(kernels.size(), 1u);
+  const std::vector<lh::OpCounts>& mine = kernels[0].code.counts;
+  constexpr double kWarps = 8, kSums = 16, kLanes = 32;
+  double rounds = 0;
+  ASSERT_EQ(mine.size(), kernel.per_pc.rows);
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
+    EXPECT_EQ(mine[pc].transactions * kWarps, static_cast<double>(kernel.per_pc["transactions"][pc])) << pc;
+    EXPECT_EQ(mine[pc].replays * kWarps, static_cast<double>(kernel.per_pc["replays"][pc])) << pc;
+    EXPECT_EQ(mine[pc].rounds * kWarps, static_cast<double>(kernel.per_pc["sum_rounds"][pc])) << pc;
+    rounds += mine[pc].rounds;
+  }
+  EXPECT_EQ(rounds, kSums * kLanes);
+  const lh::PredictedMachine machine = lh::predicted_machine(recording.machine(), "", 0);
+  EXPECT_NEAR(lh::predict_kernel(machine, kernels[0]).cycles / static_cast<double>(kernel.cycles), 1, 0.15);
+}
 
 TEST(FunctionalCounts, OfALongKernelTheFirstBlocksAreFollowed) {
   const std::vector<lh::FunctionalKernel> all = functional_counts(workload("vecadd/vecadd"));

@@ -155,6 +155,8 @@ MUTANTS = (
     Mutant("energy", "analysis/models/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 4 * std::log2(leaves) + 1;"),
     Mutant("energy", "analysis/models/energy/blocks.cpp", '["requested_bytes"][i]) / 4;', '["requested_bytes"][i]) / 2;'),
     Mutant("energy", "analysis/models/energy/blocks.cpp", "each < tiles / 2", "each < tiles / 1"),
+    _by_test("energy/blocks.cpp", "kAlike = 0.05;", "kAlike = 10;", "BlockParts.*"),
+    _by_test("energy/blocks.cpp", "kSector * std::popcount", "2 * kSector * std::popcount", "BlockParts.*"),
     _by_test("energy/pem.cpp", "2 * elements / (transfer * blocks) + tree", "1 * elements / (transfer * blocks) + tree", "Pem.*"),
     _by_test("energy/pem.cpp", "(2 * elements / blocks + tree)", "(1 * elements / blocks + tree)", "Pem.*"),
     _by_test("energy/power.cpp", "scaled[i] = joules[i] * v * v * time;", "scaled[i] = joules[i] * v * v * 2 * time;", "ScaledEnergy.*"),

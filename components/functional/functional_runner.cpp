@@ -244,7 +244,7 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
   warp.watch.access(op, warp.context);
   if (access_.fault == isa::FaultKind::kNone) {
     const uint32_t pc = warp.stack.pc();
-    if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, pc, access_, run.pc[pc]);
+    if (tracer_ != nullptr) tracer_->access(warp.context, op, pc, access_, run.pc[pc]);
     return true;
   }
   error_ = fmt::format(

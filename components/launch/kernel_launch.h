@@ -36,6 +36,7 @@ struct PcStats {
   uint64_t requested_bytes = 0;
   uint64_t transferred_bytes = 0;
   uint64_t atomic_words = 0;  ///< that units of memory partitions performed one after another
+  uint64_t sum_rounds = 0;    ///< of the loops that sums in shared memory are, see shared_sum_rounds()
   uint64_t replays = 0;       ///< extra issues by bank or constant conflicts
   uint64_t divergent = 0;     ///< branches that split the warp
   /// Issue slots lost by warps that waited for the data of this access, by the level that served it.

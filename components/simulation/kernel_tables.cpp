@@ -64,6 +64,7 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
   t.column("replays", "1", "extra steps by conflicts");
   t.column("atomic_words", "1",
            "words that its global atomics take units of memory partitions for, one after another");
+  t.column("sum_rounds", "1", "rounds of the loops that its sums of floats in shared memory are");
   t.column("flops", "1", "floating-point operations of the threads that executed it, summed");
   for (const StallCause cause : kAwaitedCauses)
     t.column(fmt::format("awaited_{}", kStallCauseNames[cause]), "issue slots",
@@ -83,7 +84,7 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
     for (const uint64_t v :
          {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{s.inlined_line},
           uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent, p.transactions,
-          p.requested_bytes, p.transferred_bytes, p.replays, p.atomic_words,
+          p.requested_bytes, p.transferred_bytes, p.replays, p.atomic_words, p.sum_rounds,
           uint64_t{image.ops[pc].flops} * p.active_lanes})
       t.cell(v);
     for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);

@@ -49,7 +49,6 @@ class OperationIssue {
 
   // operation_memory.cpp: loads, stores, atomics and fences
   void execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
-  [[nodiscard]] static uint64_t round_of_sums(const Warp& warp, const isa::MicroOp& op);
   void shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
   void global_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
   void constant_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);

@@ -58,14 +58,6 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
   warp.stack.advance();
 }
 
-/// Cycles of a round of the loop that adds floating-point numbers in shared memory.
-uint64_t OperationIssue::round_of_sums(const Warp& warp, const MicroOp& op) {
-  const auto latency = [&](OpClass c) { return uint64_t{warp.timing_of(c).latency}; };
-  return latency(OpClass::kLoadShared) +
-         latency(op.type == isa::Type::kF64 ? OpClass::kFp64 : OpClass::kFp32) + latency(op.op_class) +
-         latency(OpClass::kInt) + latency(OpClass::kBranch);
-}
-
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   isa::MemoryAccess& access = sm_.access;
@@ -76,18 +68,9 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   }
   const LaneMask remote = access.remote, all = access.lanes;
   if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
-  SharedMemoryCost cost;
-  uint32_t rounds = 0;
-  if (access.lanes.any()) {
-    // A test of an mbarrier, whose result is a predicate, changes nothing.
-    const OpKind kind =
-        op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous ? OpKind::kLoad : op.kind;
-    cost = shared_access_cost(sm_.shared_rules, access, kind);
-    if (kind == OpKind::kAtomic) {
-      rounds = shared_sum_rounds(sm_.shared_rules, op, access);
-      cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost, rounds);
-    }
-  }
+  SharedOperationCost own;
+  if (access.lanes.any()) own = shared_operation_cost(sm_.shared_rules, op, access);
+  const SharedMemoryCost& cost = own.cost;
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;
   // Wide words take more than the class's interval even without conflicts.
@@ -99,7 +82,8 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   if (remote.any()) data = remote_timing(warp, op, now, extra);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
   // What goes on with an asynchronous copy need not wait for the bytes.
-  const uint64_t looped = rounds == 0 ? 0 : rounds * round_of_sums(warp, op) - timing.latency;
+  const auto latency = [&](OpClass c) { return uint64_t{warp.timing_of(c).latency}; };
+  const uint64_t looped = own.rounds == 0 ? 0 : own.rounds * round_of_sums(op, latency) - timing.latency;
   const uint64_t ready =
       op.memory.asynchronous ? start : std::max(start + timing.latency + local + looped, data);
   mark_ready(w, op, ready, StallCause::kSharedMemory);
@@ -114,6 +98,7 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   stats.inst_issued += replays;
   PcStats& at = warp.at();
   at.transactions += cost.steps;
+  at.sum_rounds += own.rounds;
   at.replays += replays;
   at.requested_bytes += uint64_t{access.bytes} * access.lanes.count();
 }

@@ -235,4 +235,16 @@ uint32_t shared_sum_rounds(const SharedMemoryRules& rules, const isa::MicroOp& o
   return busiest_word(access);
 }
 
+SharedOperationCost shared_operation_cost(const SharedMemoryRules& rules, const isa::MicroOp& op,
+                                          const isa::MemoryAccess& access) {
+  const bool tests = op.pred_dst[0] != isa::kNoPredicate && !op.memory.asynchronous;
+  const isa::OpKind kind = tests ? isa::OpKind::kLoad : op.kind;
+  SharedOperationCost of;
+  of.cost = shared_access_cost(rules, access, kind);
+  if (kind != isa::OpKind::kAtomic) return of;
+  of.rounds = shared_sum_rounds(rules, op, access);
+  of.cost.steps = shared_atomic_steps(rules, access, of.cost, of.rounds);
+  return of;
+}
+
 }  // namespace gpusim::comp

@@ -45,6 +45,14 @@ struct SharedMemoryCost {
 [[nodiscard]] uint32_t shared_sum_rounds(const SharedMemoryRules& rules, const isa::MicroOp& op,
                                          const isa::MemoryAccess& access);
 
+/// Cycles of such a round, of `latency(op_class)`.
+template <class Latency>
+[[nodiscard]] auto round_of_sums(const isa::MicroOp& op, Latency latency) {
+  return latency(isa::OpClass::kLoadShared) +
+         latency(op.type == isa::Type::kF64 ? isa::OpClass::kFp64 : isa::OpClass::kFp32) +
+         latency(op.op_class) + latency(isa::OpClass::kInt) + latency(isa::OpClass::kBranch);
+}
+
 /// Steps of an atomic access, whose steps as a load are `cost`; `rounds`: shared_sum_rounds(), each of which
 /// is a load and a swap. On 1.2/1.3 it is a lock loop: the whole access again for each lane of the busiest
 /// word. By the whole-warp rule a bank serves its lanes one after the other, whether they update one word or
@@ -52,5 +60,15 @@ struct SharedMemoryCost {
 /// way, as on an H100 (regress/hardware), and not 6.1.
 [[nodiscard]] uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
                                            const SharedMemoryCost& cost, uint32_t rounds);
+
+struct SharedOperationCost {
+  SharedMemoryCost cost;
+  uint32_t rounds = 0;  ///< shared_sum_rounds()
+};
+/// Cost of what an operation does to shared memory with at least one lane. A test of an mbarrier, whose
+/// result is a predicate, is a load: it changes nothing.
+[[nodiscard]] SharedOperationCost shared_operation_cost(const SharedMemoryRules& rules,
+                                                        const isa::MicroOp& op,
+                                                        const isa::MemoryAccess& access);
 
 }  // namespace gpusim::comp

@@ -281,5 +281,27 @@ TEST(SharedMemory, SumsOfFloatsTakeARoundForEachLaneOfTheBusiestWord) {
   EXPECT_EQ(rounds(35, OpKind::kAtomic, Type::kF32, 1), 0u);
 }
 
+TEST(SharedMemory, AnAtomicOperationTakesItsRoundsAndATestOfAnMbarrierIsALoad) {
+  core::MachineConfig machine;
+  machine.gpu.compute_capability = 90;
+  machine.shared.lanes_per_access = 32;
+  machine.shared.banks = 32;
+  isa::MicroOp op;
+  op.kind = isa::OpKind::kAtomic;
+  op.type = isa::Type::kU32;
+  const auto cost = [&] {
+    return shared_operation_cost(shared_memory_rules(machine), op,
+                                 access_of(4, ~0u, [](uint64_t) { return 0; }));
+  };
+  EXPECT_EQ(cost().cost.steps, 32u);
+  EXPECT_EQ(cost().rounds, 0u);
+  op.type = isa::Type::kF32;
+  EXPECT_EQ(cost().cost.steps, 2 * 32u);
+  EXPECT_EQ(cost().rounds, 32u);
+  op.pred_dst[0] = 0;
+  EXPECT_EQ(cost().cost.steps, 1u);
+  EXPECT_EQ(cost().rounds, 0u);
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/exec/wgmma.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::comp {
@@ -117,18 +118,32 @@ void WarpTracer::delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles) {
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += cycles;
 }
 
-void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access,
-                        PcStats& at) {
-  Warp& warp = warps_[w];
+void WarpTracer::await_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds) {
+  const auto latency = [&](isa::OpClass c) { return uint64_t{tables_.of_scheduler[0][c].latency}; };
+  const uint64_t more = rounds * round_of_sums(op, latency) - latency(op.op_class);
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += more;
+}
+
+void WarpTracer::shared_access(const isa::WarpContext& context, const isa::MicroOp& op,
+                               const isa::MemoryAccess& access, PcStats& at) {
+  isa::MemoryAccess own = access;
+  if (tables_.of_scheduler[0][op.op_class].queued) own.lanes &= isa::wgmma_share(op, context);
+  if (own.lanes.none()) return;
+  Warp& warp = warps_[context.warp_in_block];
+  const auto [cost, rounds] = shared_operation_cost(shared_, op, own);
+  at.transactions += cost.steps;
+  at.replays += cost.replays();
+  at.sum_rounds += rounds;
+  if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
+  if (rounds != 0) await_rounds(warp, op, rounds);
+}
+
+void WarpTracer::access(const isa::WarpContext& context, const isa::MicroOp& op, uint32_t pc,
+                        const isa::MemoryAccess& access, PcStats& at) {
   if (access.lanes.none() || op.op_class == isa::OpClass::kTexture) return;
-  if (access.space == isa::Space::kShared) {
-    SharedMemoryCost cost = shared_access_cost(shared_, access, op.kind);
-    if (op.kind == isa::OpKind::kAtomic)
-      cost.steps = shared_atomic_steps(shared_, access, cost, shared_sum_rounds(shared_, op, access));
-    at.transactions += cost.steps;
-    if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
-    return;
-  }
+  if (access.space == isa::Space::kShared) return shared_access(context, op, access, at);
+  const uint32_t w = context.warp_in_block;
+  Warp& warp = warps_[w];
   if (access.space != isa::Space::kGlobal && access.space != isa::Space::kLocal) return;
   TracedStep s;
   s.kind = TracedStep::Kind::kAccess;

@@ -50,8 +50,8 @@ class WarpTracer {
   /// `op` of the warp is about to be executed by `lanes`.
   void operation(uint32_t warp, const isa::MicroOp& op, isa::LaneMask lanes);
   /// What the last operation of the warp did to memory. Steps of shared memory are counted in `at`.
-  void access(uint32_t warp, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access,
-              PcStats& at);
+  void access(const isa::WarpContext& context, const isa::MicroOp& op, uint32_t pc,
+              const isa::MemoryAccess& access, PcStats& at);
   void end_block(uint64_t block);
 
  private:
@@ -71,8 +71,12 @@ class WarpTracer {
   void step(uint32_t warp, uint64_t at, TracedStep s);
   /// When all that `op` reads and writes is there; steps for the loads it waits for.
   uint64_t wait_for_operands(uint32_t warp, const isa::MicroOp& op);
+  void shared_access(const isa::WarpContext& context, const isa::MicroOp& op, const isa::MemoryAccess& access,
+                     PcStats& at);
   /// Moves the results of the last operation away by so many cycles, in which its pipe is taken.
   void delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles);
+  /// Moves them away by what a loop of sums in shared memory takes longer than its first swap.
+  void await_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds);
 
   TraceStep step_;
   TimingTables tables_;

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "analysis/models/energy/clock_parts.h"
 #include "analysis/models/energy/pem.h"
+#include "analysis/models/reuse_distance/coalescer.h"
 
 namespace gpusim::analysis::energy {
 namespace {
+
+constexpr uint64_t kWord = 4;  ///< bytes of an element
 
 double divide_up(uint64_t a, uint64_t b) {
   const uint64_t quotient = (a + b - 1) / b;
@@ -50,6 +55,44 @@ double fixed_share(const KernelRecord& kernel, double tiles) {
   return all > 0 ? fixed / all : 1;
 }
 
+/// Bytes of the transactions in which a warp gets neighbouring words from `first` on.
+double bytes_of_words(core::CoalescingRule rule, uint64_t first) {
+  constexpr uint32_t kLine = 128, kSector = 32;
+  WarpStep access;
+  access.kind = WarpStep::Kind::kAccess;
+  access.bytes = kWord;
+  access.lanes = ~0U;
+  LaneRuns runs;
+  runs.append((first - 1) * kWord, kWord, WarpStep::kLanes);
+  LineTransactions list;
+  ReuseCoalescer(kLine, rule).coalesce(access, runs, 0, list);
+  double bytes = 0;
+  for (const LineTransaction& t : list) bytes += kSector * std::popcount(t.sectors);
+  return bytes;
+}
+
+/// The same for one byte that is asked for, where `n` blocks have pieces of `elements` words.
+double bytes_of_pieces(core::CoalescingRule rule, uint64_t elements, uint64_t n) {
+  // After so many pieces the next ones begin in the same places of transactions.
+  constexpr uint64_t kPlaces = 32;
+  const uint64_t piece = (elements + n - 1) / n, pieces = std::min(n, kPlaces);
+  double sum = 0;
+  for (uint64_t block = 0; block < pieces; ++block) sum += bytes_of_words(rule, block * piece);
+  return sum / static_cast<double>(pieces * WarpStep::kLanes * kWord);
+}
+
+/// Bytes of a kernel's transactions, for one that its threads ask for.
+double bytes_moved(const KernelRecord& kernel) {
+  double requested = 0, transferred = 0;
+  for (uint64_t i = 0; i < kernel.per_pc.rows; ++i) {
+    const std::string& of = kernel.per_pc.texts.at("class")[i];
+    if (of != "load_global" && of != "store_global") continue;
+    requested += static_cast<double>(kernel.per_pc["requested_bytes"][i]);
+    transferred += static_cast<double>(kernel.per_pc["transferred_bytes"][i]);
+  }
+  return requested > 0 ? transferred / requested : 0;
+}
+
 }  // namespace
 
 double BlockParts::tiles_with(uint64_t m) const { return divide_up((elements + m - 1) / m, threads); }
@@ -62,12 +105,24 @@ double BlockParts::occupied_ratio(uint64_t m) const {
   return divided ? static_cast<double>(std::min(m, sms)) / static_cast<double>(std::min(blocks, sms)) : 1;
 }
 
+double BlockParts::bytes_ratio(uint64_t m) const {
+  if (!in_pieces) return 1;
+  return bytes_of_pieces(coalescing, elements, m) / bytes_of_pieces(coalescing, elements, blocks);
+}
+
 double BlockParts::seconds_with(uint64_t m) const {
   if (!divided) return launch + fixed_path * tree_ratio(m);
   const double tiles = tiles_with(m);
-  const double lives = (tiles * tile_path + fixed_path) * divide_up(m, resident);
-  const double busy = (tiles * tile_work + fixed_work) * divide_up(m, sms);
-  return launch + scale * joint_bound(lives, busy, memory);
+  const double path = tiles * tile_path + fixed_path, work = tiles * tile_work + fixed_work;
+  const double moved = memory * bytes_ratio(m) / static_cast<double>(m);  // by a block
+  const auto together = [&](double rounds, uint64_t n) {
+    return joint_bound(rounds * path, rounds * work * divide_up(n, sms),
+                       rounds * static_cast<double>(n) * moved);
+  };
+  // What is left for a last round has the SMs for itself.
+  const uint64_t left = m % resident;
+  const double last = left == 0 ? 0 : together(1, left);
+  return launch + scale * (together(static_cast<double>(m / resident), resident) + last);
 }
 
 double BlockParts::work_ratio(uint64_t m) const {
@@ -75,6 +130,11 @@ double BlockParts::work_ratio(uint64_t m) const {
     return static_cast<double>(n) * (tiles_with(n) * tile_work + fixed_work);
   };
   return divided ? work(m) / work(blocks) : tree_ratio(m);
+}
+
+bool moves_pieces(const KernelRecord& kernel, core::CoalescingRule rule, uint64_t elements, uint64_t blocks) {
+  constexpr double kAlike = 0.05;  // a block's sum is read and stored besides
+  return std::abs(bytes_moved(kernel) / bytes_of_pieces(rule, elements, blocks) - 1) < kAlike;
 }
 
 BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint64_t m, uint64_t elements) {
@@ -87,6 +147,9 @@ BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint
   p.sms = std::max<uint64_t>(1, run.kernel.per_sm.rows);
   p.resident = p.sms * std::max<uint64_t>(1, run.kernel.blocks_per_sm);
   p.launch = run.seconds * (c.launch + c.drain);
+  p.coalescing = recording.machine().coalescer.rule;
+  const bool cached = recording.machine().l1.bytes != 0 || recording.machine().l2.bytes != 0;
+  p.in_pieces = p.divided && !cached && moves_pieces(run.kernel, p.coalescing, elements, m);
   p.memory = run.seconds * counter(run.kernel, "dram_bus_utilization");
   // Blocks that begin together live side by side: the time between launch and drain is one life of each
   // round.
@@ -123,7 +186,9 @@ BlockPrediction predict_blocks(const Run& base, uint64_t m) {
       const core::TermInfo& term = core::energy_terms()[i];
       const bool by_work = term.domain == core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
       const double occupied = term.kind == core::TermKind::kActive ? parts.occupied_ratio(m) : 1;
-      sum.joules[i] += joules[i] * occupied * (by_work ? parts.work_ratio(m) : 1);
+      const bool by_bytes = term.domain != core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
+      sum.joules[i] +=
+          joules[i] * occupied * (by_work ? parts.work_ratio(m) : 1) * (by_bytes ? parts.bytes_ratio(m) : 1);
     }
     sum.seconds += seconds;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/models/energy/run.h"
+#include "simcore/config/choices.h"
 
 namespace gpusim::analysis::energy {
 
@@ -22,7 +23,14 @@ struct BlockParts {
   double memory = 0;                     ///< all data over the DRAM's buses
   uint64_t sms = 0, resident = 0;        ///< blocks that the machine holds at a time
   double scale = 1;                      ///< what brings seconds_with(blocks) to the run's time
+  core::CoalescingRule coalescing = core::CoalescingRule::kCc12;
+  /// Warps access neighbouring words from where their block's piece begins on, and no cache keeps what the
+  /// transactions bring besides.
+  bool in_pieces = false;
   [[nodiscard]] double tiles_with(uint64_t m) const;
+  /// Bytes of DRAM's transactions, by those of the run: pieces that do not begin where a transaction does
+  /// take more of them.
+  [[nodiscard]] double bytes_ratio(uint64_t m) const;
   /// Work of all blocks with `m` of them, by that of the run.
   [[nodiscard]] double work_ratio(uint64_t m) const;
   /// SMs that hold any, by those of the run.
@@ -31,6 +39,9 @@ struct BlockParts {
   [[nodiscard]] double tree_ratio(uint64_t m) const;
   [[nodiscard]] double seconds_with(uint64_t m) const;
 };
+/// Whether the kernel's bytes are those of `blocks` pieces of neighbouring words, `elements` in all.
+[[nodiscard]] bool moves_pieces(const KernelRecord& kernel, core::CoalescingRule rule, uint64_t elements,
+                                uint64_t blocks);
 /// `elements`: that all blocks of divided kernels have together.
 [[nodiscard]] BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint64_t m,
                                      uint64_t elements);

@@ -187,6 +187,46 @@ TEST(BlockParts, DividesTheTilesAndKeepsTheRest) {
   EXPECT_NEAR(tree.seconds_with(16), 1 + 5 * 9.0 / 5, 1e-12);
 }
 
+TEST(BlockParts, ALastRoundHasTheSmsForItself) {
+  BlockParts p{.blocks = 4, .divided = true, .elements = 9600, .threads = 100};
+  p.tile_path = 2, p.tile_work = 1.5, p.memory = 12, p.sms = 4, p.resident = 8;
+  // 12 blocks of eight tiles: two on each SM, and then one. Each has a twelfth of the bytes.
+  EXPECT_NEAR(p.seconds_with(12), joint_bound(16, 2 * 12, 8) + joint_bound(16, 12, 4), 1e-12);
+}
+
+TEST(BlockParts, PiecesThatBeginWithinATransactionMoveMoreBytes) {
+  BlockParts p{.blocks = 4, .divided = true, .elements = 4096, .threads = 32};
+  p.coalescing = core::CoalescingRule::kCc12, p.in_pieces = true;
+  p.tile_path = p.tile_work = 0, p.memory = 12, p.sms = 4, p.resident = 64;
+  EXPECT_EQ(p.bytes_ratio(8), 1) << "512 words";
+  // Of two pieces one begins in the middle of 128 bytes, where half a warp's words lie.
+  EXPECT_EQ(p.bytes_ratio(4096 / 16), 1);
+  // Of two pieces of 4,104 words the second begins 32 bytes behind 128.
+  p.elements = 8208, p.blocks = 1;
+  EXPECT_DOUBLE_EQ(p.bytes_ratio(2), (128 + 192) / (2 * 128.0));
+  p.elements = 4096, p.blocks = 4;
+  // Of eight words, four places: none, 32, 64 and 96 bytes behind the begin of 128 bytes. From 32 bytes on,
+  // the first half of a warp takes all 128 and the second 32 of either side; from 96 on, the other way round.
+  EXPECT_DOUBLE_EQ(p.bytes_ratio(4096 / 8), (128 + 192 + 128 + 192) / (4 * 128.0));
+  EXPECT_DOUBLE_EQ(p.seconds_with(4096 / 8), 12 * 1.25);
+  p.in_pieces = false;
+  EXPECT_EQ(p.bytes_ratio(4096 / 8), 1);
+}
+
+TEST(BlockParts, AKernelMovesPiecesIfItsOwnBytesSaySo) {
+  KernelRecord kernel;
+  kernel.per_pc.rows = 3;
+  kernel.per_pc.texts["class"] = {"load_global", "store_global", "store_shared"};
+  kernel.per_pc.numbers["requested_bytes"] = {100'000, 8, 100'000};
+  kernel.per_pc.numbers["transferred_bytes"] = {125'000, 64, 0};
+  // Two pieces of 100,000 bytes, of which the second begins 32 bytes behind 128, and two that both begin
+  // there.
+  EXPECT_TRUE(moves_pieces(kernel, core::CoalescingRule::kCc12, 50'000, 2));
+  EXPECT_FALSE(moves_pieces(kernel, core::CoalescingRule::kCc12, 51'200, 2));
+  kernel.per_pc.numbers["transferred_bytes"][0] = 765'600;
+  EXPECT_FALSE(moves_pieces(kernel, core::CoalescingRule::kCc12, 50'000, 2)) << "rows of a sparse matrix";
+}
+
 TEST(IdleBeside, IsTheWaitOfTheSideThatEndsFirst) {
   core::MachineConfig m = c1060();
   m.host.idle_power_w = 100, m.host.gpu_idle_power_w = 40;

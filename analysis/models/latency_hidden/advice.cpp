@@ -147,10 +147,13 @@ void reuse_half(Code& code, Counts& counts) {
   follow(before, moved_by(code), warps_of(code), counts);
 }
 
-void without_conflicts(double steps, Code& code) {
-  for (size_t pc = 0; pc < code.counts.size(); ++pc)
-    if (is_shared(code.image.ops[pc]))
-      code.counts[pc].transactions = std::min(code.counts[pc].transactions, steps * code.counts[pc].executed);
+void without_conflicts(Code& code) {
+  for (size_t pc = 0; pc < code.counts.size(); ++pc) {
+    if (!is_shared(code.image.ops[pc])) continue;
+    OpCounts& c = code.counts[pc];
+    c.transactions -= c.replays;
+    c.replays = 0;
+  }
 }
 
 std::vector<Change> changes_that_help(const Read& read, const Subject& subject, const Estimate& now) {
@@ -201,7 +204,7 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
            estimated(std::move(changed), counts));
 
   changed = subject.code;
-  without_conflicts(p.shared_steps, changed);
+  without_conflicts(changed);
   consider("bank conflicts", "shared-memory accesses without conflicts",
            estimated(std::move(changed), read.counts));
 

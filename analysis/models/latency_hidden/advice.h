@@ -39,6 +39,6 @@ void coalesce(int capability, double partitions, Code& code, Counts& counts);
 /// Global loads take half as many transactions and bytes.
 void reuse_half(Code& code, Counts& counts);
 /// Accesses to shared memory take no step more than without conflicts.
-void without_conflicts(double steps, Code& code);
+void without_conflicts(Code& code);
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "analysis/models/latency_hidden/testing.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -163,15 +165,21 @@ TEST(AdvisedChange, WhatIsReadAgainIsKept) {
 TEST(AdvisedChange, SharedMemoryWithoutConflicts) {
   Code code = test::code_of(test::workload_text("matmul/tiled_16x16.ptx"), [](uint32_t) { return 3.0; });
   size_t shared = 0;
-  for (size_t pc = 0; pc < code.counts.size(); ++pc)
-    if (is_shared(code.image.ops[pc])) code.counts[pc].transactions = (++shared % 2 != 0 ? 16 : 1) * 3;
+  const auto each = [&](const std::function<void(OpCounts&, bool conflicts)>& look) {
+    shared = 0;
+    for (size_t pc = 0; pc < code.counts.size(); ++pc)
+      if (is_shared(code.image.ops[pc])) look(code.counts[pc], ++shared % 2 != 0);
+  };
+  each([](OpCounts& c, bool conflicts) {
+    c.transactions = (conflicts ? 16 : 1) * 3;
+    c.replays = conflicts ? 14 * 3 : 0;
+  });
   ASSERT_GT(shared, 2u);
-  without_conflicts(2, code);
-  shared = 0;
-  for (size_t pc = 0; pc < code.counts.size(); ++pc)
-    if (is_shared(code.image.ops[pc])) {
-      EXPECT_DOUBLE_EQ(code.counts[pc].transactions, ++shared % 2 != 0 ? 6 : 3);
-    }
+  without_conflicts(code);
+  each([](OpCounts& c, bool conflicts) {
+    EXPECT_DOUBLE_EQ(c.transactions, conflicts ? 6 : 3);
+    EXPECT_DOUBLE_EQ(c.replays, 0);
+  });
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
     const auto value = [&](const char* column) { return static_cast<double>(kernel.per_pc[column][pc]) / n; };
     code.counts.push_back({value("executed"), value("transactions"), value("requested_bytes"),
                            value("transferred_bytes"),
-                           kernel.per_pc.has("atomic_words") ? value("atomic_words") : 0});
+                           kernel.per_pc.has("atomic_words") ? value("atomic_words") : 0, value("replays"),
+                           kernel.per_pc.has("sum_rounds") ? value("sum_rounds") : 0});
   }
   return code;
 }

@@ -22,6 +22,8 @@ struct OpCounts {
   double requested = 0;     ///< bytes that threads asked for
   double transferred = 0;   ///< bytes of the transactions
   double words = 0;         ///< that partitions' atomic units perform one after another
+  double replays = 0;       ///< further steps by conflicts in shared memory
+  double rounds = 0;        ///< of the loops that sums of floats in shared memory are
 };
 
 struct LaunchShape {

@@ -73,8 +73,9 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
       for (size_t pc = 0; pc < ops.size(); ++pc) {
         OpCounts& op = to_ops[pc];
         const double times = op.executed > 0 ? ops[pc].executed / op.executed : 0;
-        op = op.executed > 0 ? OpCounts{ops[pc].executed, times * op.transactions, times * op.requested,
-                                        times * op.transferred, times * op.words}
+        op = op.executed > 0 ? OpCounts{ops[pc].executed,       times * op.transactions, times * op.requested,
+                                        times * op.transferred, times * op.words,        times * op.replays,
+                                        times * op.rounds}
                              : ops[pc];
       }
       break;
@@ -84,8 +85,13 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
         OpCounts& op = to_ops[pc];
         if (ops[pc].executed <= 0) continue;
         const double times = op.executed / ops[pc].executed;
-        op = {op.executed, times * ops[pc].transactions, times * ops[pc].requested,
-              times * ops[pc].transferred, times * ops[pc].words};
+        op = {op.executed,
+              times * ops[pc].transactions,
+              times * ops[pc].requested,
+              times * ops[pc].transferred,
+              times * ops[pc].words,
+              times * ops[pc].replays,
+              times * ops[pc].rounds};
       }
       break;
     case Input::kRows:

@@ -17,10 +17,10 @@ namespace {
 
 using core::JsonValue;
 
-constexpr std::array<double OpCounts::*, 5> kOpMembers{&OpCounts::executed, &OpCounts::transactions,
-                                                       &OpCounts::requested, &OpCounts::transferred,
-                                                       &OpCounts::words};
-constexpr int kForm = 2;
+constexpr std::array<double OpCounts::*, 7> kOpMembers{
+    &OpCounts::executed, &OpCounts::transactions, &OpCounts::requested, &OpCounts::transferred,
+    &OpCounts::words,    &OpCounts::replays,      &OpCounts::rounds};
+constexpr int kForm = 3;
 
 const JsonValue& member(const JsonValue& object, std::string_view name, JsonValue::Kind kind) {
   const JsonValue* value = object.find(name);

@@ -54,7 +54,7 @@ TEST(FunctionalCounts, RefusesWhatIsNoSuchFile) {
   for (const auto& [from, to] : {std::pair("\"rows\": 11", "\"rows\": -1"),
                                  {"\"rows\": 11", "\"rows\": 1e300"},
                                  {"\"sms\": 1", "\"sms\": \"all\""},
-                                 {"[0.5, 0, 0, 0, 0]", "[0.5, 0, 0, 0]"},
+                                 {"[0.5, 0, 0, 0, 0, 0, 0]", "[0.5, 0, 0, 0, 0, 0]"},
                                  {"\"counts\"", "\"count\""}}) {
     std::string wrong = text;
     const size_t at = wrong.find(from);

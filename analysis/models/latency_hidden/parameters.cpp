@@ -144,6 +144,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
     p.least = {static_cast<double>(l.guard), static_cast<double>(l.memory), static_cast<double>(l.sfu),
                static_cast<double>(l.other_pipe)};
   }
+  p.barrier_awaits_stores = machine.scheduler.barrier_awaits_stores;
   p.warp_loads = machine.scheduler.warp_loads;
   p.launch = static_cast<double>(machine.gpu.launch_cycles);
   p.block_start = static_cast<double>(machine.gpu.block_start_cycles);

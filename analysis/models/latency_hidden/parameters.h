@@ -33,9 +33,10 @@ struct Parameters {
   double issue = 0;       ///< core cycles per issued operation, all schedulers of an SM together
   double warp_issue = 0;  ///< core cycles between two operations of one warp
   ReaderLatencies least;
-  double launch = 0;          ///< core cycles from the launch to the first block
-  double block_start = 0;     ///< from when an SM gets a block to its first operation
-  double block_interval = 0;  ///< from one block that an SM gets to the next that any gets
+  bool barrier_awaits_stores = false;  ///< to shared memory
+  double launch = 0;                   ///< core cycles from the launch to the first block
+  double block_start = 0;              ///< from when an SM gets a block to its first operation
+  double block_interval = 0;           ///< from one block that an SM gets to the next that any gets
   std::vector<std::string> units;
   std::vector<double> copies;  ///< of each unit in an SM: schedulers that have one each
   std::array<ClassCost, static_cast<size_t>(isa::OpClass::kCount)> classes;

@@ -6,6 +6,7 @@
 
 #include "analysis/models/latency_hidden/path.h"
 #include "analysis/models/latency_hidden/servers.h"
+#include "components/sm/shared_bank_conflicts.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -171,10 +172,21 @@ class Builder : public PathVisitor {
     for (size_t u = 0; u < s.behind.size(); ++u) repeat(s.behind[u], r.sums.behind[u]);
   }
 
-  /// What conflicts in shared memory add to an operation.
+  /// What conflicts in shared memory, and words wider than a bank, add to an operation. One whose guard no
+  /// lane passes has no steps, and takes the time of one without conflicts.
   double conflicts_of(const MicroOp& op, const OpCounts& c) const {
     if (!is_shared(op) || c.executed <= 0) return 0;
-    return std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
+    const double wide = std::max(0.0, (c.transactions - c.replays) / c.executed - p_.shared_steps);
+    return (c.replays / c.executed + wide) * p_.shared_step;
+  }
+
+  /// Until a dependent operation can issue: in shared memory behind all steps, and all rounds of a loop.
+  double latency_of(const MicroOp& op, const OpCounts& c) const {
+    const double latency = p_.of(op.op_class).latency;
+    if (!is_shared(op) || c.executed <= 0) return latency;
+    const auto of = [this](OpClass op_class) { return p_.of(op_class).latency; };
+    const double looped = c.rounds > 0 ? c.rounds / c.executed * comp::round_of_sums(op, of) : latency;
+    return looped + conflicts_of(op, c);
   }
 
   double busy_of(const MicroOp& op, const OpCounts& c) const {
@@ -360,6 +372,10 @@ class Builder : public PathVisitor {
     for_each_barrier(op, pc, [&](const std::vector<Result>& results) {
       for (const Result& r : results) wait_for(r, 0);
     });
+    if (op.kind == OpKind::kBarrier && p_.barrier_awaits_stores) {
+      at = std::max(at, shared_stored_.alone);
+      at_in_step = std::max(at_in_step, shared_stored_.in_step);
+    }
     const double busy = busy_of(op, code_.counts[pc]);
     at = std::max(at, unit_free_[cost.unit]);
     at_in_step = std::max(at_in_step, in_step_.unit_free[cost.unit]);
@@ -375,6 +391,10 @@ class Builder : public PathVisitor {
     if (in_growing_loop()) segments_.back().loop_chain += passed;
     in_step_.now += relative(probability) * (next_in_step - in_step_.now);
     if (op.kind == OpKind::kStore && is_long(op)) stored_ = at + p_.memory_latency;
+    const double latency_alone = latency_of(op, code_.counts[pc]);
+    if (is_shared(op) && op.kind != OpKind::kLoad && !op.memory.asynchronous)
+      shared_stored_ = {std::max(shared_stored_.alone, at + latency_alone),
+                        std::max(shared_stored_.in_step, at_in_step + latency_alone)};
     const bool memory = is_long(op) && op.kind != OpKind::kStore;
     const uint8_t barrier = code_.codes.empty() ? comp::ControlCode::kNoBarrier : code_.codes[pc].sets;
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) {
@@ -386,7 +406,7 @@ class Builder : public PathVisitor {
       r.arithmetic = arithmetic;
       r.unit = cost.unit;
       r.by = served_;
-      const double latency = memory ? levels_.latency(served_) : cost.latency;
+      const double latency = memory ? levels_.latency(served_) : latency_alone;
       r.ready = at + latency;
       r.ready_in_step = at_in_step + latency;
       r.segment = segments_.size();
@@ -423,73 +443,17 @@ class Builder : public PathVisitor {
   double turned_ = 0;       ///< of that, what the segment has
   double probability_ = 1;  ///< of the segment
   double now_ = 0, began_ = 0;
-  double stored_ = 0;  ///< when the last store is answered
+  double stored_ = 0;    ///< when the last store is answered
+  Ready shared_stored_;  ///< when all stores to shared memory are done
 };
 
 }  // namespace
-
-const char* wait_name(Wait wait) {
-  switch (wait) {
-    case Wait::kData:
-      return "data";
-    case Wait::kBarrier:
-      return "barrier";
-    case Wait::kStore:
-      return "store";
-    case Wait::kJoin:
-      return "join";
-    case Wait::kEnd:
-      return "end";
-  }
-  return "";
-}
-
-void Turns::add(size_t unit, double busy) {
-  if (unit != unit_) {
-    unit_ = unit;
-    before_ = last_;
-    run_ = 0;
-  }
-  // What fits beside the last operation of the run before.
-  time_ += std::max(0.0, run_ + busy - before_) - std::max(0.0, run_ - before_);
-  run_ += busy;
-  last_ = busy;
-}
-
-double Segment::compute() const {
-  double most = issue;
-  for (const double b : busy) most = std::max(most, b);
-  return most;
-}
-
-void Segment::shorten(double to_chain, double to_wait) {
-  const double chains = chain > 0 ? to_chain / chain : 1;
-  const double waits = wait > 0 ? to_wait / wait : 1;
-  loop_chain *= chains;
-  step_chain *= chains;
-  loop_wait *= waits;
-  step_wait *= waits;
-  chain = to_chain;
-  wait = to_wait;
-}
-
-double Segment::latency() const { return wait + std::max(0.0, chain - compute()); }
-
-double Segment::latency_in_step(double warps) const {
-  return step_wait + std::max(0.0, step_chain - warps * in_turn);
-}
 
 std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels,
                                    double warps) {
   Builder builder(code, parameters, levels, warps);
   walk_path(code, builder);
   return builder.finish();
-}
-
-double count_of(const std::vector<Segment>& segments) {
-  double n = 0;
-  for (const Segment& s : segments) n += s.weight;
-  return n;
 }
 
 }  // namespace gpusim::analysis::latency_hidden

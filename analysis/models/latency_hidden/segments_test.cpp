@@ -227,6 +227,83 @@ TEST(Path, ALoopThatCountsARemainderDoesNotGrow) {
   EXPECT_DOUBLE_EQ(in_loops(all), 2 * 4);
 }
 
+/// Cycles of a warp alone from its begin to its first wait for a barrier.
+double until_barrier(const std::string& body, const std::function<void(const isa::MicroOp&, OpCounts&)>& set,
+                     bool awaits_stores) {
+  Code code = test::code_of(straight(body), [](uint32_t) { return 1; });
+  for (size_t pc = 0; pc < code.counts.size(); ++pc) set(code.image.ops[pc], code.counts[pc]);
+  Parameters p = test::c1060();
+  p.barrier_awaits_stores = awaits_stores;
+  for (const Segment& s : find_segments(code, p, kMemory, 8))
+    if (s.end == Wait::kBarrier) return s.chain;
+  return 0;
+}
+
+void set_steps(const isa::MicroOp& op, OpCounts& c, double steps) {
+  if (!is_shared(op)) return;
+  c.transactions = steps;
+  c.replays = steps - test::c1060().shared_steps;
+}
+
+TEST(Segments, AnAccessWhoseGuardNoLanePassesDoesNotHideConflictsOfOthers) {
+  // Of two executions one has no lane, and one so many steps: both take the time of one without conflicts,
+  // and in the mean half of what is more.
+  const auto busy = [](double steps) {
+    Code code = test::code_of(straight("ld.shared.f32 %f1, [s+0];\nst.global.f32 [%r1+0], %f1;\n"),
+                              [](uint32_t) { return 2.0; });
+    size_t unit = 0;
+    const Parameters p = test::c1060();
+    for (size_t pc = 0; pc < code.counts.size(); ++pc)
+      if (is_shared(code.image.ops[pc]) && code.image.ops[pc].kind == isa::OpKind::kLoad) {
+        set_steps(code.image.ops[pc], code.counts[pc], steps);
+        unit = p.of(code.image.ops[pc].op_class).unit;
+      }
+    double sum = 0;
+    for (const Segment& s : find_segments(code, p, kMemory, 8)) sum += s.weight * s.busy[unit];
+    return sum;
+  };
+  const Parameters p = test::c1060();
+  EXPECT_DOUBLE_EQ(busy(p.shared_steps + 6) - busy(p.shared_steps), 6 / 2 * p.shared_step);
+}
+
+TEST(Segments, WhoNeedsWhatSharedMemoryHasWaitsForAllItsSteps) {
+  const auto loads = [](double steps) {
+    return until_barrier(
+        "ld.shared.f32 %f1, [s+0];\nadd.f32 %f2, %f1, %f1;\nbar.sync 0;\n"
+        "st.global.f32 [%r1+0], %f2;\n",
+        [&](const isa::MicroOp& op, OpCounts& c) { set_steps(op, c, steps); }, false);
+  };
+  const Parameters p = test::c1060();
+  EXPECT_DOUBLE_EQ(loads(p.shared_steps + 10) - loads(p.shared_steps), 10 * p.shared_step);
+  const auto rounds = [](double n) {
+    return until_barrier(
+        "mov.u32 %r4, 5;\natom.shared.add.u32 %r5, [s+0], %r4;\nadd.u32 %r6, %r5, %r4;\n"
+        "bar.sync 0;\nst.global.u32 [%r1+0], %r6;\n",
+        [&](const isa::MicroOp& op, OpCounts& c) {
+          if (is_shared(op)) c.rounds = n;
+        },
+        false);
+  };
+  double round = 0;
+  for (const isa::OpClass c : {isa::OpClass::kLoadShared, isa::OpClass::kFp32, isa::OpClass::kAtomShared,
+                               isa::OpClass::kInt, isa::OpClass::kBranch})
+    round += p.of(c).latency;
+  EXPECT_DOUBLE_EQ(rounds(7) - rounds(2), 5 * round);
+}
+
+TEST(Segments, ABarrierAwaitsStoresToSharedMemoryIfTheMachineSaysSo) {
+  const auto stores = [](double steps, bool awaits) {
+    return until_barrier(
+        "mov.f32 %f1, 0f00000000;\nst.shared.f32 [s+0], %f1;\nbar.sync 0;\n"
+        "st.global.f32 [%r1+0], %f1;\n",
+        [&](const isa::MicroOp& op, OpCounts& c) { set_steps(op, c, steps); }, awaits);
+  };
+  EXPECT_DOUBLE_EQ(stores(2, false), stores(22, false));
+  const Parameters p = test::c1060();
+  EXPECT_DOUBLE_EQ(stores(22, true) - stores(2, true), 20 * p.shared_step);
+  EXPECT_GT(stores(2, true), stores(2, false));
+}
+
 TEST(Segments, PartitionsTakeTimeForAtomicsAndForTheirWords) {
   const auto atomics = [](const char* workload) {
     Code code = test::code_of(test::workload_text(workload), [](uint32_t) { return 1.0; });
