@@ -116,6 +116,12 @@ TEST_F(HostMemory, ThePageBeforeItIsAFault) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
 }
 
+TEST_F(HostMemory, MoreThanThereAreAddressesIsNotAllocated) {
+  void* memory = nullptr;
+  EXPECT_EQ(cudaMallocHost(&memory, ~size_t{0}), error(Code::kMemoryAllocation));
+  EXPECT_EQ(cudaMallocHost(&memory, 64), 0) << "that was no fault";
+}
+
 TEST_F(HostMemory, WhatIsNotThereIsNotRegistered) {
   const auto address = reinterpret_cast<uint64_t>(page_ + 2048);
   for (const uint64_t bytes : {uint64_t{0}, ~uint64_t{0}, ~address + 1, ~address, uint64_t{1} << 46})
