@@ -94,6 +94,9 @@ TEST(GlobalObjectsTest, FindsAndMeasures) {
   EXPECT_EQ(describe_distance(0x1104, 4, 0x1000, 0x1100), "4 bytes past the end of");
   EXPECT_EQ(describe_distance(0x10fc, 8, 0x1000, 0x1100), "4 bytes over the end of");
   EXPECT_EQ(describe_distance(0xffc, 8, 0x1000, 0x1100), "4 bytes before");
+  EXPECT_EQ(describe_distance(~uint64_t{0} - 7, 4, 0x10, 0x1000), "24 bytes before");
+  EXPECT_EQ(describe_distance(0xffff'f060, 4, 0, 0x1000), "4000 bytes before") << "of shared memory";
+  EXPECT_EQ(describe_distance(0x8000'0000, 4, 0x1000, 0x1100), "2147479296 bytes past the end of");
 }
 
 TEST(FaultTextTest, AddressesOfOtherSpaces) {

@@ -85,7 +85,10 @@ std::string describe_object(const GlobalObject& object) {
 }
 
 std::string describe_distance(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
-  if (address < begin) return fmt::format("{} bytes before", begin - address);
+  // Negative ones are far behind everything as numbers. Windows begin at 0, and have 32-bit addresses, too.
+  if (begin == 0 && address >> 31 == 1) address |= ~uint64_t{0} << 32;
+  const bool is_negative = static_cast<int64_t>(address) < 0 && static_cast<int64_t>(begin) >= 0;
+  if (address < begin || is_negative) return fmt::format("{} bytes before", begin - address);
   if (address >= end) return fmt::format("{} bytes past the end of", address - end);
   if (end - address < bytes) return fmt::format("{} bytes over the end of", bytes - (end - address));
   return fmt::format("at byte {} of", address - begin);

@@ -79,7 +79,28 @@ bool FunctionalRunner::waits_for_cluster() const {
          });
 }
 
+bool FunctionalRunner::holds_stores(const std::vector<Warp>& warps) {
+  return std::ranges::any_of(warps, &Warp::held);
+}
+
+bool FunctionalRunner::holds_enough(const KernelLaunch& run) const {
+  constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+  if (!run.image->has_foreign_stores || waiting_.empty()) return false;
+  const uint64_t thread = isa::kRowBytes / isa::kWarpSize * run.image->num_rows + run.image->local_bytes;
+  const uint64_t bytes = thread * isa::kWarpSize * run.warps_per_block + run.shared_bytes;
+  return waiting_.size() * bytes >= kMostBytes && holds_stores(waiting_.front().warps);
+}
+
+void FunctionalRunner::release_stores() {
+  for (Warp& warp : warps_) warp.held = false;
+}
+
 bool FunctionalRunner::lets_others_catch_up(Warp& warp, const MicroOp& op) {
+  if (op.others_access && warp.holds != 0 && (op.kind == isa::OpKind::kStore) != warp.has_stored) {
+    warp.has_stored = !warp.has_stored;
+    --warp.holds;
+    return warp.held = true;
+  }
   // On a GPU the warps leave a barrier side by side, and each waits hundreds of cycles for its first global
   // load, behind which others have loaded too before it stores. What they read from shared memory right
   // behind the barrier, all have read before one of them writes there. Until these places all have their

@@ -20,6 +20,7 @@ using isa::OpKind;
 
 namespace {
 constexpr size_t kRowBytes = 128;
+constexpr uint8_t kMostHolds = 16;
 std::byte* aligned(size_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(kRowBytes, (bytes / kRowBytes + 1) * kRowBytes));
 }
@@ -54,7 +55,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
   while (next_ < run.num_blocks || !waiting_.empty()) {
     // Those that wait have their turn when no other can begin.
     const bool may_begin = next_ < run.num_blocks && unbegun_turns_ == 0;
-    const bool begins = may_begin && size == 1 && waiting_.size() < together;
+    const bool begins = may_begin && size == 1 && waiting_.size() < together && !holds_enough(run);
     if (begins) {
       if (!fresh) prepare(run);
       const uint64_t block = next_++;
@@ -62,8 +63,11 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
     } else {
       if (may_begin && size > 1 && (waiting_.empty() || waiting_.size() + size <= together))
         begin_cluster(run);
-      if (unbegun_turns_ != 0) --unbegun_turns_;
       exchange(waiting_.front());
+      if (unbegun_turns_ != 0)
+        --unbegun_turns_;
+      else
+        release_stores();
     }
     bool moved = begins || unbegun_turns_ != 0;
     const Turn turn = continue_block(run, moved);
@@ -93,7 +97,8 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
         exchange(waiting_.emplace_back());
       } else {
         exchange(waiting_.front());
-        std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
+        waiting_.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
       }
       fresh = false;
       if (all_wait) {
@@ -172,13 +177,18 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
   std::fill(predicates_.begin(), predicates_.end(), 0u);
   ++run.sm[0].blocks;
   run.sm[0].warps += run.warps_per_block;
+  // What traces a kernel takes block after block.
+  const bool holds = image.has_foreign_stores && tracer_ == nullptr && run.cluster_blocks() == 1 &&
+                     run.blocks_together > 1 && (next_ < run.num_blocks || !waiting_.empty());
   for (uint32_t w = 0; w < run.warps_per_block; ++w) {
     set_block_index(run, block, warps_[w].context);
     Warp& warp = warps_[w];
     warp.stack.reset(warp.context.existing);
     warp.groups.reset();
     warp.watch.reset();
-    warp.blocked = warp.side_by_side = warp.will_store = warp.will_store_shared = false;
+    warp.blocked = warp.side_by_side = warp.will_store = warp.will_store_shared = warp.held = false;
+    warp.has_stored = false;
+    warp.holds = holds ? kMostHolds : 0;
     warp.at_barrier = LaneMask();
     warp.wait_pc = kNoWait;
   }
@@ -207,7 +217,7 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
     if (control_.cluster_has_opened()) release_cluster(run);
     if (!run_warps(run, block_, moves)) {
       if (deadlock_ || !error_.empty()) return Turn::kError;
-      return Turn::kWaits;  // for other blocks of the cluster
+      return Turn::kWaits;  // for other blocks
     }
     moved = moved || moves;
     idle = moves ? 0 : idle + 1;
@@ -224,14 +234,14 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
 bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved) {
   bool ran = false;
   for (Warp& warp : warps_) {
-    if (warp.done() || warp.blocked) continue;
+    if (warp.done() || warp.blocked || warp.held) continue;
     const uint64_t start = operations_;
     const Stop stop = run_warp(run, block, warp);
     if (stop == Stop::kError) return false;
     moved = moved || stop != Stop::kSpins || warp.watch.unchanged_since() > start;
     ran = true;
   }
-  if (!ran && !waits_for_cluster()) report_deadlock(run, block);
+  if (!ran && !holds_stores(warps_) && !waits_for_cluster()) report_deadlock(run, block);
   return ran;
 }
 
@@ -305,8 +315,9 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
     const LaneMask lanes = isa::guarded(op, warp.context, active);
-    if ((warp.side_by_side || warp.will_store || warp.will_store_shared) && lanes.any() &&
-        lets_others_catch_up(warp, op) && warps_.size() > 1)
+    if ((warp.side_by_side || warp.will_store || warp.will_store_shared ||
+         (op.others_access && warp.holds != 0)) &&
+        lanes.any() && lets_others_catch_up(warp, op) && (warps_.size() > 1 || warp.held))
       return Stop::kPaused;
     if (counts_) {
       PcStats& at = run.pc[stack.pc()];

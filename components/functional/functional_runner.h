@@ -68,7 +68,10 @@ class FunctionalRunner {
     bool side_by_side = false;       ///< has left a barrier and not come to a global load since
     bool will_store = false;         ///< has come to one, and not to a global store or atomic since
     bool will_store_shared = false;  ///< has left a barrier and not come to a store to shared memory since
-    isa::LaneMask at_barrier;        ///< lanes of the stack's top that wait there; none if it is the groups
+    bool held = false;         ///< waits before an access to what other blocks access too, for their turns
+    bool has_stored = false;   ///< its last such access was a store
+    uint8_t holds = 0;         ///< how often it may wait so
+    isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
     uint32_t looks = 0;          ///< at its loops, since the warp had its turn
     uint32_t wait_pc = kNoWait;  ///< of the mbarrier whose phase it has found to go on, last of all
@@ -108,6 +111,10 @@ class FunctionalRunner {
   /// Warps of the present block that wait for the barrier of their cluster go on.
   void release_cluster(const KernelLaunch& run);
   [[nodiscard]] bool waits_for_cluster() const;
+  /// Blocks that are held back take as much memory as they may.
+  [[nodiscard]] bool holds_enough(const KernelLaunch& run) const;
+  [[nodiscard]] static bool holds_stores(const std::vector<Warp>& warps);
+  void release_stores();
   /// The warp has left a barrier and comes to what the others reach at about the same time on a GPU.
   static bool lets_others_catch_up(Warp& warp, const isa::MicroOp& op);
   Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);

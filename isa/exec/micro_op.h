@@ -223,6 +223,7 @@ struct alignas(64) MicroOp {
   bool may_wait = false;        ///< a branch back: the loop may read what lanes outside of it write
   bool has_subroutine = false;  ///< that some operands of an IEEE division or root take
   bool counts_guarded = false;  ///< ptx_count counts where the guard holds: the branch that did was replaced
+  bool others_access = false;   ///< a store where other threads may read (isa/lowering/foreign_stores.cpp)
   uint16_t guard = kNoPredicate;
   uint16_t ptx_count = 1;  ///< PTX instructions this micro-op stands for (dropped and folded ones included)
   std::array<RowRef, 4> dst{};
@@ -390,6 +391,7 @@ struct KernelImage {
   uint32_t max_cluster = 0;
   bool explicit_cluster = false, blocks_are_clusters = false;
   bool has_cluster_barriers = false;  ///< in its code
+  bool has_foreign_stores = false;    ///< MicroOp::others_access
 };
 
 }  // namespace gpusim::isa

@@ -130,6 +130,7 @@ class Assembler {
     m.mem = op.mem;
     m.imm = op.imm;
     m.memory = op.memory;
+    m.others_access = op.others_access;
     m.kind = op.kind;
     m.op_class = op.op_class;
     m.type = op.type;

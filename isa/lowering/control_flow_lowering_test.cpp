@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/tests/lowering_test_util.h"
 
@@ -163,6 +164,33 @@ TEST(WaitingLoops, AreThoseWithAtomicsAndVolatileLoads) {
   EXPECT_TRUE(may_wait("ld.volatile.global.u32 %r2, [%in]; add.u32 %r1, %r1, %r2;"));
   EXPECT_TRUE(may_wait("ld.volatile.shared.u32 %r2, [s]; add.u32 %r1, %r1, %r2;"));
   EXPECT_TRUE(may_wait("red.global.add.u32 [%out], 1;"));
+}
+
+TEST(ForeignStores, AreToArraysThatTheKernelReadsElsewhere) {
+  const auto marked = [](std::string_view body) {
+    const KernelImage image =
+        lower_ok(thread_kernel(".reg .b32 %r<4>; .reg .b64 %d<4>; .shared .align 4 .b8 s[512];",
+                               std::string(body) + " ret;"),
+                 level(LoweringLevel::kClean));
+    const auto of_kind = [&](OpKind kind) {
+      return std::ranges::count_if(image.ops,
+                                   [kind](const MicroOp& op) { return op.kind == kind && op.others_access; });
+    };
+    EXPECT_EQ(image.has_foreign_stores, of_kind(OpKind::kStore) != 0) << body;
+    return std::pair(of_kind(OpKind::kLoad), of_kind(OpKind::kStore));
+  };
+  const auto pair = [](long loads, long stores) { return std::pair<long, long>(loads, stores); };
+  EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; st.global.u32 [%in+4], %r0;"), pair(1, 1));
+  EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; mul.wide.u32 %d0, %r0, 4; add.s64 %d1, %in, %d0; "
+                   "st.global.u32 [%d1], 1; st.global.u32 [%in], 0; ld.global.u32 %r1, [%out]; "
+                   "st.global.u32 [%out], %r1;"),
+            pair(1, 1))
+      << "through what is in the array";
+  EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; st.global.u32 [%in], %r0;"), pair(0, 0)) << "its own place";
+  EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; st.global.u32 [%out+4], %r0;"), pair(0, 0)) << "another array";
+  EXPECT_EQ(marked("ld.global.nc.u32 %r0, [%in]; st.global.u32 [%in+4], %r0;"), pair(0, 0)) << "read only";
+  EXPECT_EQ(marked("ld.shared.u32 %r0, [s]; st.shared.u32 [s+4], %r0; st.global.u32 [%out], %r0;"),
+            pair(0, 0));
 }
 
 LoweringOptions meeting() {

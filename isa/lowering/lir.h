@@ -68,7 +68,8 @@ struct Op {
   /// Of a guarded op. Its count of PTX instructions holds in the lanes of the guard; nobody wants what other
   /// lanes had in its results. predicate_branches.cpp
   bool counts_guarded = false, writes_all = false;
-  bool contractible = false;  ///< floating-point arithmetic whose statement names no rounding
+  bool contractible = false;   ///< floating-point arithmetic whose statement names no rounding
+  bool others_access = false;  ///< see MicroOp
   std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
   std::array<Value, 10> src{};
   std::array<Var, kMaxPredicates> pred_dst = kNoPredicates;
@@ -243,7 +244,8 @@ void merge_accesses(Program& program, SimdLevel level);                     // m
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
 /// wide_products.cpp: 7.0 and up, where one instruction multiplies 32 bits to 64, and adds
 void time_wide_products(Program& program);
-void time_as_machine(Program& program);  // machine_classes.cpp
+void time_as_machine(Program& program);      // machine_classes.cpp
+void mark_foreign_stores(Program& program);  // foreign_stores.cpp
 /// known_divisors.cpp: 7.0 and up, approximate divisions whose reciprocal is there are products
 void time_known_divisors(Program& program);
 void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0 and up

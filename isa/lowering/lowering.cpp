@@ -355,6 +355,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.machine_capability < 20) lir::fold_shared_operands(program, first_shared_variable(entry));
     if (options.level == LoweringLevel::kSchedule && options.machine_capability < 20)
       lir::narrow_addresses(program);
+    lir::mark_foreign_stores(program);
     lir::sink_values(program, flow);
     if (adds_instructions(program, options)) {
       lir::add_missing_instructions(program, flow, simd);
@@ -484,6 +485,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   image.has_cluster_barriers = std::ranges::any_of(image.ops, [](const MicroOp& op) {
     return op.kind == OpKind::kBarrier && op.modifiers >= static_cast<uint8_t>(BarrierAction::kClusterArrive);
   });
+  image.has_foreign_stores = std::ranges::any_of(image.ops, &MicroOp::others_access);
   lir::mark_waiting_loops(image);
   image.row_widths = std::move(row_widths);
   image.row_widths.resize(image.num_rows, 1);

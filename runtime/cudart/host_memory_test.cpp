@@ -21,6 +21,7 @@ cudaError_t cudaHostAlloc(void**, size_t, unsigned);
 cudaError_t cudaHostRegister(void*, size_t, unsigned);
 cudaError_t cudaHostUnregister(void*);
 cudaError_t cudaMallocHost(void**, size_t);
+cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaMemsetAsync(void*, int, size_t, cudaStream_t);
 cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaStreamDestroy(cudaStream_t);
@@ -114,6 +115,12 @@ TEST_F(HostMemory, ThePageBeforeItIsAFault) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(add_at(-8), error(Code::kIllegalAddress));
   EXPECT_NE(testing::internal::GetCapturedStderr().find("out of bounds"), std::string::npos);
+}
+
+TEST_F(HostMemory, MoreThanThereAreAddressesIsNotAllocated) {
+  void* memory = nullptr;
+  EXPECT_EQ(cudaMallocHost(&memory, ~size_t{0}), error(Code::kMemoryAllocation));
+  EXPECT_EQ(cudaMallocHost(&memory, 64), 0) << "that was no fault";
 }
 
 TEST_F(HostMemory, WhatIsNotThereIsNotRegistered) {
@@ -343,6 +350,25 @@ TEST_F(BusyKernel, GoesOnBesideTheProgram) {
     ask(how + 5);
     EXPECT_EQ(cudaDeviceSynchronize(), 0);
   }
+}
+
+/// Events around it are those of any kernel: who has waited for the last one may ask for the time between.
+TEST_F(BusyKernel, IsBetweenItsEvents) {
+  cudaEvent_t from = nullptr, to = nullptr;
+  float milliseconds = -1;
+  ASSERT_EQ(cudaEventCreate(&from), 0);
+  ASSERT_EQ(cudaEventCreate(&to), 0);
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 4), 0);
+  ASSERT_EQ(cudaMemsetAsync(device, 0, 4, nullptr), 0);
+  ASSERT_EQ(cudaEventRecord(from, nullptr), 0);
+  ASSERT_EQ(launch_busy(1), 0);
+  ASSERT_EQ(cudaEventRecord(to, nullptr), 0);
+  words_[0] = 7;
+  ASSERT_EQ(cudaEventSynchronize(to), 0);
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, from, to), 0);
+  EXPECT_GT(milliseconds, 0);
+  EXPECT_EQ(cudaEventQuery(to), 0);
 }
 
 /// It is given up by nobody who waits for it, for it does something: another thread has its turn.

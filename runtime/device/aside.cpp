@@ -176,7 +176,7 @@ bool Device::go_on() {
     aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
     open_.erase(ended->number);
     moves();
-    end_values(*ended->launch.run, *ended->runner, outcome);
+    end_launch(*ended, outcome);
   }
   for (size_t i = 0; i < pending_.size();) {
     if (has_to_wait(*pending_[i])) {
@@ -195,6 +195,7 @@ bool Device::go_on() {
     moves();
     if (work->kind != Work::Kind::kLaunch) {
       carry_out(*work);
+      note_carried_out(*work, done_s(work->stream));
       open_.erase(work->number);
       continue;
     }
@@ -211,9 +212,14 @@ bool Device::go_on() {
       continue;
     }
     open_.erase(work->number);
-    end_values(*work->launch.run, *work->runner, outcome);
+    end_launch(*work, outcome);
   }
   return moved;
+}
+
+void Device::end_launch(Work& work, Outcome outcome) {
+  end_values(*work.launch.run, *work.runner, outcome);
+  note_launched(work.stream, done_s(work.stream), *work.runner);
 }
 
 void Device::sleep(std::chrono::microseconds time) {

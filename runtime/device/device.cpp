@@ -172,7 +172,12 @@ void Device::map(void* memory, uint64_t bytes, bool host_writes) {
 }
 
 std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
-  const uint64_t base = memory_.allocate_host(bytes, fmt::format("host memory {}", ++allocations_));
+  uint64_t base = 0;
+  try {
+    base = memory_.allocate_host(bytes, fmt::format("host memory {}", ++allocations_));
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kMemoryAllocation, error.what());
+  }
   host_memory_[base] = {PointerKind::Memory::kHost, flags};
   host_ranges_.add(base, base + bytes);
   watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);

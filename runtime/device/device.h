@@ -429,6 +429,11 @@ class Device {
   void stop_beside();
   // When work is done, and how far the program is (runtime/device/host_time.cpp).
   void note_done(uint32_t stream, double seconds);
+  /// Of a run for values. `before`: when what was in the stream before is done.
+  void note_launched(uint32_t stream, double before, const comp::FunctionalRunner& runner);
+  void note_carried_out(const Work& work, double before);
+  /// By its number, also of a stream that was destroyed meanwhile.
+  [[nodiscard]] double done_s(uint32_t stream) const;
   /// When the work of the stream, and what it comes after in the legacy default stream, is done.
   [[nodiscard]] double done_s(const Stream& stream) const;
   /// Of a timed run: work of the stream, or what it comes after, was not carried out yet.
@@ -446,6 +451,7 @@ class Device {
   void give_up_what_waits();
   /// Others may call the device meanwhile.
   void sleep(std::chrono::microseconds time);
+  void end_launch(Work& work, comp::FunctionalRunner::Outcome outcome);  ///< that was put aside or waited
   void end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
                   comp::FunctionalRunner::Outcome outcome);
   void move_bytes(Work& work);

@@ -16,6 +16,25 @@ void Device::note_done(uint32_t stream, double seconds) {
   done_s_[stream] = std::max(done_s_[stream], seconds);
 }
 
+void Device::note_launched(uint32_t stream, double before, const comp::FunctionalRunner& runner) {
+  // What waits, waits in its stream alone.
+  note_done(stream, std::max(now_s(), before) + 1e-9 * static_cast<double>(runner.waited_ns()));
+}
+
+void Device::note_carried_out(const Work& work, double before) {
+  if (work.kind != Work::Kind::kEvent) return note_done(work.stream, now_s());
+  if (work.event == nullptr) return;
+  work.event->done_s = before;
+  work.event->seconds = std::max(work.event->seconds, before);
+}
+
+double Device::done_s(uint32_t stream) const {
+  const auto found =
+      std::ranges::find_if(streams_, [=](const auto& s) { return s.second->number == stream; });
+  if (found != streams_.end()) return done_s(*found->second);
+  return stream == legacy_.number ? done_s(legacy_) : stream < done_s_.size() ? done_s_[stream] : 0;
+}
+
 double Device::done_s(const Stream& stream) const {
   const auto of = [this](const Stream& s) { return s.number < done_s_.size() ? done_s_[s.number] : 0; };
   double seconds = of(stream);

@@ -314,9 +314,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
         put_aside(std::move(work), stream);
       } else {
         end_values(run, *runner_, outcome);
-        // What waits, waits in its stream alone.
-        note_done(stream.number,
-                  std::max(now_s(), done_s(stream)) + 1e-9 * static_cast<double>(runner_->waited_ns()));
+        note_launched(stream.number, done_s(stream), *runner_);
       }
     };
     try {
@@ -528,12 +526,7 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
   const bool is_next = options_.functional && open_.empty() && !has_to_wait(*work);
   if (is_next && (work->kind != Work::Kind::kHostFunction || call_back(*work))) {
     carry_out(*work);
-    if (work->kind == Work::Kind::kEvent) {
-      work->event->done_s = done_s(stream);
-      work->event->seconds = std::max(work->event->seconds, work->event->done_s);
-    } else {
-      note_done(stream.number, now_s());
-    }
+    note_carried_out(*work, done_s(stream));
     return number;
   }
   if (options_.functional) open_.insert(number);

@@ -234,6 +234,9 @@ TEST_F(DriverAnswers, AContextIsNamedOrTheCurrentOne) {
   EXPECT_EQ(cuCtxDestroy(made), 0);
   EXPECT_EQ(cuCtxGetDevice_v2(&device, made), error(Code::kDeviceUninitialized)) << "it is gone";
   EXPECT_EQ(cuCtxSynchronize_v2(made), error(Code::kDeviceUninitialized));
+  EXPECT_EQ(cuCtxSetCurrent(made), error(Code::kDeviceUninitialized));
+  EXPECT_EQ(cuCtxPushCurrent(made), error(Code::kDeviceUninitialized));
+  EXPECT_EQ(cuCtxGetDevice_v2(&device, nullptr), 0) << "the one before is still current";
   std::vector<char> memory(4096);
   EXPECT_EQ(cuMemHostRegister(memory.data(), memory.size(), 0), 0);
   EXPECT_EQ(cuMemHostUnregister(memory.data()), 0);

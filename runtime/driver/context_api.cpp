@@ -77,6 +77,9 @@ CUcontext current_context() {
 }
 
 namespace {
+/// Not what was never made or has been destroyed; a primary context that is not active says so when it is
+/// used.
+bool may_be_current(CUcontext context) { return context == kPrimary || is_alive(context); }
 /// Streams that the thread makes from now on, by either library, are of its green context, if it has one.
 void note_current_context() { owner_of_new_streams() = part_of(current_context()); }
 }  // namespace
@@ -275,6 +278,7 @@ GPUSIM_DRIVER cuCtxDestroy_v2(CUcontext context) {
 }
 GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return static_cast<int>(Code::kInvalidValue);
+  if (!may_be_current(context)) return static_cast<int>(Code::kDeviceUninitialized);
   current_contexts().push_back(context);
   note_current_context();
   return 0;
@@ -288,6 +292,7 @@ GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
   return 0;
 }
 GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
+  if (context != nullptr && !may_be_current(context)) return static_cast<int>(Code::kDeviceUninitialized);
   if (!current_contexts().empty()) current_contexts().pop_back();
   if (context != nullptr) current_contexts().push_back(context);
   note_current_context();

@@ -228,6 +228,56 @@ TEST(NamedBarriers, WarpsReadSharedMemoryBehindABarrierBeforeOneWritesThere) {
   expect_values(kReadsBeforeASharedStore, "place", 1, 128, {7, 7, 7, 7}, {});
 }
 
+/// Blocks of one thread, in one launch. "marks": who is marked (the first is) marks the next one, as a search
+/// does that goes along a graph. "meets": each stores a word, reads what never changes, and then the next
+/// one's word.
+constexpr const char* kBlocksSideBySide = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry marks(.param .u64 data)
+{
+  .reg .u64 %d<3>;
+  .reg .u32 %r<3>;
+  .reg .pred %p<2>;
+  ld.param.u64 %d0, [data];
+  mov.u32 %r0, %ctaid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d2, %d0, %d1;
+  ld.global.u32 %r1, [%d2];
+  setp.eq.u32 %p0, %r0, 0;
+  setp.eq.and.u32 %p1, %r1, 0, !%p0;
+  @%p1 bra DONE;
+  st.global.u32 [%d2+4], 1;
+DONE:
+  ret;
+}
+.visible .entry meets(.param .u64 data)
+{
+  .reg .u64 %d<5>;
+  .reg .u32 %r<5>;
+  ld.param.u64 %d0, [data];
+  mov.u32 %r0, %ctaid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d2, %d0, %d1;
+  st.global.u32 [%d2], 1;
+  ld.global.u32 %r1, [%d0+128];
+  add.u32 %r2, %r0, 1;
+  and.b32 %r2, %r2, 3;
+  add.u32 %r2, %r2, %r1;
+  mul.wide.u32 %d3, %r2, 4;
+  add.u64 %d4, %d0, %d3;
+  ld.global.u32 %r3, [%d4];
+  st.global.u32 [%d2+16], %r3;
+  ret;
+}
+)";
+
+TEST(SideBySide, BlocksReadBeforeOthersMark) { expect_values(kBlocksSideBySide, "marks", 8, 1, {0, 1}, {}); }
+
+TEST(SideBySide, BlocksReadWhatOthersHaveStoredBefore) {
+  expect_values(kBlocksSideBySide, "meets", 4, 1, {1, 1, 1, 1, 1, 1, 1, 1}, {});
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30

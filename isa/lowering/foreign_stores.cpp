@@ -1,0 +1,124 @@
+// Stores whose places other threads may read in the same launch: the kernel loads from the same array, and
+// not only from the address that it stores to. On a GPU the blocks that are there together read at about the
+// same time, so a kernel that marks the vertices that are next in the array that says which have their turn
+// now finds old marks in most of them. Runs for values, which take block after block, hold such stores back.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+/// An array: a parameter with its address, by its offset, or a variable.
+using Array = std::pair<bool, uint64_t>;
+using Arrays = std::set<Array>;
+/// Where an access begins.
+using AccessPlace = std::tuple<Var, uint64_t, int64_t>;
+
+class Addresses {
+ public:
+  explicit Addresses(const Program& program) : arrays_(program.vars.size()) {
+    // What goes through a loop needs a sweep more.
+    constexpr int kMostSweeps = 8;
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < kMostSweeps; ++sweep) {
+      changed = false;
+      for (const Block& block : program.blocks) {
+        for (const Op& op : block.ops) changed = pass_on(op) || changed;
+      }
+    }
+  }
+
+  [[nodiscard]] Arrays of(const Value& value) const {
+    if (!value.is_literal()) return arrays_[value.var];
+    return value.object == kNoObject ? Arrays{} : Arrays{Array{false, value.object}};
+  }
+  [[nodiscard]] Arrays of(const Op& access) const {
+    if (!access.memory.has_base)
+      return access.memory.object == kNoObject ? Arrays{} : Arrays{Array{false, access.memory.object}};
+    return of(access.src[0]);
+  }
+
+ private:
+  bool pass_on(const Op& op) {
+    if (op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base &&
+        op.memory.element_bytes == 8) {
+      bool changed = false;
+      for (int i = 0; i < op.num_dst; ++i)
+        changed =
+            (op.dst[i] != kNoVar && arrays_[op.dst[i]].emplace(true, op.memory.offset + 8 * i).second) ||
+            changed;
+      return changed;
+    }
+    if (op.kind != OpKind::kAlu || op.num_dst != 1 || op.dst[0] == kNoVar || is_float(op.type)) return false;
+    int first = 0;
+    switch (static_cast<Opcode>(op.opcode())) {
+      case Opcode::kMad:
+        first = 2;  // of a product no address comes
+        break;
+      case Opcode::kAdd:
+      case Opcode::kSub:
+      case Opcode::kSelp:
+      case Opcode::kMov:
+        break;
+      default:
+        return false;
+    }
+    Arrays& result = arrays_[op.dst[0]];
+    const size_t before = result.size();
+    for (int i = first; i < op.num_src; ++i) result.merge(of(op.src[i]));
+    return result.size() != before;
+  }
+
+  std::vector<Arrays> arrays_;
+};
+
+bool is_global(const Op& op) {
+  return op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+}
+
+AccessPlace access_place(const Op& op) {
+  const Value base = op.memory.has_base ? op.src[0] : Value{};
+  return {base.var, base.bits, op.memory.offset};
+}
+
+}  // namespace
+
+void mark_foreign_stores(Program& program) {
+  const auto for_each_access = [&](OpKind kind, auto fn) {
+    for (Block& block : program.blocks) {
+      for (Op& op : block.ops)
+        if (op.kind == kind && is_global(op) && !op.memory.asynchronous) fn(op);
+    }
+  };
+  bool stores = false;
+  for_each_access(OpKind::kStore, [&](const Op&) { stores = true; });
+  if (!stores) return;
+  const Addresses addresses(program);
+  std::map<Array, std::set<AccessPlace>> loaded;
+  for_each_access(OpKind::kLoad, [&](const Op& op) {
+    if (op.memory.read_only) return;
+    for (const Array& array : addresses.of(op)) loaded[array].insert(access_place(op));
+  });
+  Arrays shared;
+  for_each_access(OpKind::kStore, [&](Op& op) {
+    for (const Array& array : addresses.of(op)) {
+      const auto found = loaded.find(array);
+      if (found == loaded.end() || found->second.contains(access_place(op))) continue;
+      op.others_access = true;
+      shared.insert(array);
+    }
+  });
+  if (shared.empty()) return;
+  for_each_access(OpKind::kLoad, [&](Op& op) {
+    const Arrays arrays = addresses.of(op);
+    op.others_access = !op.memory.read_only &&
+                       std::ranges::any_of(arrays, [&](const Array& a) { return shared.contains(a); });
+  });
+}
+
+}  // namespace gpusim::isa::lir
