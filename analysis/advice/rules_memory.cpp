@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/advice/rules.h"
+#include "analysis/advice/rules_rows.h"
 #include "analysis/advice/traffic.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/source/source_lines.h"
@@ -120,9 +121,30 @@ std::optional<Proposal> coalescing(const Facts& f) {
   p.after = f.estimator().recorded();
   set_coalesced_traffic(f, before, after, can_be_ordered, p.after);
   p.after.burst = std::max(1.0, p.after.burst * ratio(after.transactions(), before.transactions()));
+  const Work coalesced = p.after;
   // Bytes that DRAM moved beyond those that threads ask for came with sectors that nobody asked for.
-  set_dram(f, std::min(f.counter("dram_read_bytes"), std::max(after.load_asked, after.load_bytes)),
-           std::min(f.counter("dram_write_bytes"), std::max(after.store_asked, after.store_bytes)), p.after);
+  const auto with_dram = [&f](Work work, double read, double written) {
+    set_dram(f, std::min(f.counter("dram_read_bytes"), read),
+             std::min(f.counter("dram_write_bytes"), written), work);
+    return work;
+  };
+  const double read = std::max(after.load_asked, after.load_bytes);
+  const double written = std::max(after.store_asked, after.store_bytes);
+  p.after = with_dram(coalesced, read, written);
+  const std::optional<Rows> rows = rows_of_threads(f);
+  if (!rows) return p;
+  const bool again = held_by_l2(f, *rows);
+  const Work shared =
+      with_dram(after_sharing(f, *rows, coalesced), again ? asked_once(f, *rows, "load_global") : read,
+                again ? asked_once(f, *rows, "store_global") : written);
+  if (f.estimator().cycles(shared) >= f.estimator().cycles(p.after)) return p;
+  p.after = shared;
+  p.pc = rows->pc;
+  p.what = fmt::format(
+      "let {} take each row that one thread walks along now: neighbouring lanes access neighbouring words, "
+      "each takes every {} of them, and shuffles bring together what they have of the row",
+      rows->lanes < 32 ? fmt::format("{:.0f} lanes of a warp", rows->lanes) : "a warp",
+      rows->lanes < 32 ? fmt::format("{:.0f}th", rows->lanes) : "32nd");
   return p;
 }
 
