@@ -77,7 +77,7 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   // lie the address's step apart: as many operations choose it.
   const auto choices = [&](uint64_t pc) {
     const AddressOrigin& origin = f.origin(pc);
-    return local(pc) && origin.stride != 0 && (origin.of_data || !origin.of_loop)
+    return local(pc) && origin.stride != 0 && (origin.of_data || origin.wanders || !origin.of_loop)
                ? static_cast<double>(f.resources().local_bytes) /
                      static_cast<double>(std::max<uint64_t>(4, origin.stride))
                : 0.0;
@@ -104,6 +104,10 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   };
   takes("issue", f.issue_cycles());
   takes(f.pipe_of("int"), f.pipe_cycles("int"));
+  // Each of these operations hands on what the one before has chosen, where the array had been a single wait.
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (f.op_class(pc) == "load_local")
+      p.after.chain[pc] += f.executed(pc) / f.warps() * choices(pc) * f.latency("int");
   return p;
 }
 
