@@ -44,6 +44,8 @@ LEFT_OUT = {
     "letters": "it was written after the measurements",
     "remainders": "it was written after the measurements",
     "lookup": "it was written after the measurements",
+    "layer_norm": "it was written after the measurements",
+    "angles": "it was written after the measurements",
 }
 #: A gain from which on a change has helped: that from which `gpusim advise` speaks.
 HELPS = 1.05
