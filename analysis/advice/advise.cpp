@@ -286,7 +286,7 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});
     for (const std::optional<LeftAside>& l :
-         {left_aside(facts), left_aside_banks(facts), left_aside_blocks(facts)})
+         {left_aside(facts), left_aside_banks(facts), left_aside_atomics(facts), left_aside_blocks(facts)})
       if (l)
         run.unjudged.push_back({name, place_of(kernel, l->pc, ptx), g.longest, l->what, l->hint, l->counter,
                                 l->sectors, l->least});
