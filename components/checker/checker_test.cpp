@@ -419,6 +419,30 @@ TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   EXPECT_EQ(log.size(), 2u);
 }
 
+TEST(FindingLogTest, StatementsOfOneLineAreToldTogether) {
+  const auto finding = [](FindingKind kind, uint32_t ptx_line, uint32_t line) {
+    Finding f;
+    f.kind = kind;
+    f.kernel = "k";
+    f.place.ptx_line = ptx_line;
+    f.place.source.user = {line == 0 ? "" : "k.cu", line};
+    f.count = 10;
+    return f;
+  };
+  using Kind = FindingKind;
+  const std::vector<Finding> all{finding(Kind::kOutOfBounds, 50, 7),   finding(Kind::kOutOfBounds, 52, 7),
+                                 finding(Kind::kUninitialised, 52, 7), finding(Kind::kOutOfBounds, 60, 8),
+                                 finding(Kind::kOutOfBounds, 54, 7),   finding(Kind::kOutOfBounds, 70, 0),
+                                 finding(Kind::kOutOfBounds, 71, 0)};
+  const std::vector<std::string> texts = finding_texts(all);
+  ASSERT_EQ(texts.size(), 5u) << "another kind, another line, and statements without a line stand alone";
+  EXPECT_THAT(texts[0], ::testing::StartsWith(finding_text(all[0])));
+  EXPECT_THAT(texts[0], ::testing::EndsWith(
+                            "    and 2 more statements of this line of the source, 30 occurrences in all\n"));
+  EXPECT_EQ(texts[1], finding_text(all[2]));
+  EXPECT_EQ(texts[4], finding_text(all[6]));
+}
+
 TEST(FindingLogTest, TellsWhatIsNewOnce) {
   isa::KernelImage image;
   image.name = "k";
