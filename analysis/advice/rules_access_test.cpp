@@ -291,6 +291,36 @@ TEST_F(RowsOfThreads, StepsThatLeaveBytesOutAreNoRow) {
   EXPECT_FALSE(rows_of_threads(facts()));
 }
 
+/// A row of 32 words whose loop is unrolled, and a record of 8.
+TEST_F(RulesTest, ARowWithoutALoopIsOneIfItIsLong) {
+  const auto rows_of = [&](uint64_t elements) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    const std::string bytes = std::to_string(4 * elements);
+    kernel.name = "k";
+    program =
+        ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u64 %rd1, [x];\nmul.wide.s32 %rd2, %r1, " +
+        bytes + ";\nadd.s64 %rd3, %rd1, %rd2;\n";
+    operation("int", "add.s64 %rd3, %rd1, %rd2", 1);
+    for (uint64_t i = 0; i < elements; ++i) {
+      const std::string load =
+          "ld.global.f32 %f" + std::to_string(i) + ", [%rd3+" + std::to_string(4 * i) + "]";
+      program += load + ";\n";
+      operation("load_global", load.c_str(), 1,
+                {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+    }
+    program += "}\n";
+    return rows_of_threads(facts());
+  };
+  const auto row = rows_of(32);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->lanes, 32);
+  EXPECT_EQ(row->bytes, 128);
+  EXPECT_EQ(row->turns[0], 1) << "before the row";
+  EXPECT_EQ(row->turns[5], 32) << "a lane has one of its 32 accesses";
+  EXPECT_FALSE(rows_of(8));
+}
+
 TEST_F(RowsOfThreads, TurnsOfWhichEachNeedsTheOneBeforeAreNotDivided) {
   replace("add.f32 %f2, %f2, %f1", "mul.f32 %f2, %f2, %f1");
   kernel.per_pc.texts["ptx"][1] = "mul.f32 %f2, %f2, %f1";

@@ -27,39 +27,70 @@ std::vector<double> turns_of(const Facts& f) {
   return turns;
 }
 
-/// Bytes of its row that a turn of an access's loop goes through, with those beside it that are at other
-/// places.
-double bytes_of_turn(const Facts& f, uint64_t pc) {
+/// An access and those beside it of the same array, at other places of a turn or of an unrolled row.
+struct Together {
+  double bytes = 0;
+  uint64_t first = 0, last = 0;
+};
+Together together(const Facts& f, uint64_t pc) {
   const AddressOrigin& o = f.origin(pc);
   std::map<uint64_t, uint64_t> by_place;
+  Together t{0, pc, pc};
   for (uint64_t other = 0; other < f.operations(); ++other) {
     const AddressOrigin& of = f.origin(other);
-    if (f.op_class(other) == f.op_class(pc) && f.executed(other) == f.executed(pc) && of.base == o.base &&
-        of.turn == o.turn)
-      by_place[of.place_in_turn] = of.bytes;
+    if (f.op_class(other) != f.op_class(pc) || f.executed(other) != f.executed(pc) || of.base != o.base ||
+        of.turn != o.turn || of.stride != o.stride)
+      continue;
+    by_place[o.turn == 0 ? of.offset : of.place_in_turn] = of.bytes;
+    t.first = std::min(t.first, other);
+    t.last = std::max(t.last, other);
   }
-  double all = 0;
-  for (const auto& [place, bytes] : by_place) all += static_cast<double>(bytes);
-  return all;
+  for (const auto& [place, bytes] : by_place) t.bytes += static_cast<double>(bytes);
+  return t;
+}
+
+/// Lanes of a warp are far apart, at places that the threads choose.
+bool is_apart(const Facts& f, uint64_t pc) {
+  constexpr double kApart = 2;
+  return is_global(f.op_class(pc)) && f.executed(pc) > 0 && !f.origin(pc).of_data && f.origin(pc).bytes > 0 &&
+         f.count("transferred_bytes", pc) > kApart * least_of(f, pc).bytes;
+}
+
+/// Rows of a length that the compiler knows, without a loop: what stands between their accesses belongs to
+/// them. Shorter ones may be records, whose fields differ in what they mean.
+void find_unrolled(const Facts& f, Rows& rows) {
+  constexpr double kLeast = 32;  ///< elements
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const AddressOrigin& o = f.origin(pc);
+    if (rows.walks[pc] || o.turn != 0 || !is_apart(f, pc) ||
+        static_cast<double>(o.stride) < kLeast * static_cast<double>(o.bytes))
+      continue;
+    const Together row = together(f, pc);
+    if (row.bytes < static_cast<double>(o.stride)) continue;
+    rows.walks[pc] = true;
+    const double elements = static_cast<double>(o.stride) / static_cast<double>(o.bytes);
+    for (uint64_t at = row.first; at <= row.last; ++at) rows.turns[at] = std::max(rows.turns[at], elements);
+  }
 }
 
 }  // namespace
 
 std::optional<Rows> rows_of_threads(const Facts& f) {
-  constexpr double kApart = 2;
   if (f.turns_follow()) return std::nullopt;
   Rows rows;
   rows.turns = turns_of(f);
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     const AddressOrigin& o = f.origin(pc);
-    rows.walks.push_back(is_global(f.op_class(pc)) && rows.turns[pc] >= kLoop && o.turn > 1 && !o.of_data &&
-                         o.bytes > 0 && f.count("transferred_bytes", pc) > kApart * least_of(f, pc).bytes &&
-                         bytes_of_turn(f, pc) >= static_cast<double>(o.turn));
+    rows.walks.push_back(rows.turns[pc] >= kLoop && o.turn > 1 && is_apart(f, pc) &&
+                         together(f, pc).bytes >= static_cast<double>(o.turn));
   }
+  find_unrolled(f, rows);
   rows.pc = f.largest([&](uint64_t pc) { return rows.walks[pc] ? f.count("transferred_bytes", pc) : 0.0; });
   if (rows.pc == f.operations()) return std::nullopt;
-  rows.bytes = rows.turns[rows.pc] * static_cast<double>(f.origin(rows.pc).turn);
-  const double elements = rows.bytes / static_cast<double>(f.origin(rows.pc).bytes);
+  const AddressOrigin& o = f.origin(rows.pc);
+  rows.bytes =
+      o.turn == 0 ? static_cast<double>(o.stride) : rows.turns[rows.pc] * static_cast<double>(o.turn);
+  const double elements = rows.bytes / static_cast<double>(o.bytes);
   while (rows.lanes < 32 && 2 * rows.lanes <= elements) rows.lanes *= 2;
   if (rows.lanes < 2) return std::nullopt;
   return rows;
@@ -72,7 +103,7 @@ double asked_once(const Facts& f, const Rows& rows, std::string_view op_class) {
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (f.op_class(pc) != op_class) continue;
     const AddressOrigin& o = f.origin(pc);
-    (rows.walks[pc] ? statements[{o.base, o.place_in_turn, text_of(f, pc)}] : all) +=
+    (rows.walks[pc] ? statements[{o.base, o.turn == 0 ? o.offset : o.place_in_turn, text_of(f, pc)}] : all) +=
         f.count("requested_bytes", pc);
   }
   std::map<std::pair<std::string, uint64_t>, double> places;
