@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <tuple>
 
@@ -20,6 +21,25 @@ std::string dimensions(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.
 std::string source(const FindingPlace& p) {
   const std::string place = core::source_place(p.source.user, p.source.written);
   return place.empty() ? place : ", " + place;
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) {
+      out += text[at];
+      continue;
+    }
+    while (at + 1 < text.size() && std::isalnum(static_cast<unsigned char>(text[at + 1])) != 0) ++at;
+    out += '0';
+  }
+  return out;
+}
+
+/// "ld.global.u32" of a statement, without its guard.
+std::string operation(std::string_view ptx) {
+  if (ptx.starts_with('@')) ptx.remove_prefix(std::min(ptx.size(), ptx.find(' ') + 1));
+  return std::string(ptx.substr(0, ptx.find(' ')));
 }
 
 std::string json_place(const FindingPlace& p) {
@@ -61,8 +81,10 @@ std::string finding_text(const Finding& f) {
 }
 
 std::vector<std::string> finding_texts(std::span<const Finding> findings) {
-  // Kind, kernel and line, of a race also the line of the access before.
-  using Line = std::tuple<FindingKind, std::string, std::string, uint32_t, std::string, uint32_t>;
+  // Kind, kernel and line, of a race also the line of the access before; what is said, but for its numbers,
+  // and the operation: a line may have several mistakes.
+  using Line = std::tuple<FindingKind, std::string, std::string, uint32_t, std::string, uint32_t, std::string,
+                          std::string>;
   struct Group {
     const Finding* first = nullptr;
     uint64_t statements = 0, occurrences = 0;
@@ -73,7 +95,10 @@ std::vector<std::string> finding_texts(std::span<const Finding> findings) {
     const core::SourceLine &at = f.place.source.user, &other = f.other.source.user;
     size_t group = groups.size();
     if (at.line != 0)
-      group = known.try_emplace({f.kind, f.kernel, at.file, at.line, other.file, other.line}, group)
+      group = known
+                  .try_emplace({f.kind, f.kernel, at.file, at.line, other.file, other.line,
+                                without_numbers(f.detail.message), operation(f.place.ptx)},
+                               group)
                   .first->second;
     if (group == groups.size()) groups.push_back({&f, 0, 0});
     ++groups[group].statements;

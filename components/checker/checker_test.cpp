@@ -441,6 +441,13 @@ TEST(FindingLogTest, StatementsOfOneLineAreToldTogether) {
                             "    and 2 more statements of this line of the source, 30 occurrences in all\n"));
   EXPECT_EQ(texts[1], finding_text(all[2]));
   EXPECT_EQ(texts[4], finding_text(all[6]));
+  std::vector<Finding> others(3, all[0]);
+  others[0].detail.message = "4-byte load at 0x10a4 is outside: 0 bytes past the end of buffer 'a'";
+  others[1].detail.message = "4-byte load at 0x10b8 is outside: 20 bytes past the end of buffer 'a'";
+  others[2].detail.message = "4-byte load at 0x0 is outside: the address is a null pointer";
+  EXPECT_EQ(finding_texts(others).size(), 2u) << "other numbers are the same mistake, other words are not";
+  others[1].place.ptx = "st.global.u32 [%r1], %r2";
+  EXPECT_EQ(finding_texts(others).size(), 3u) << "another operation";
 }
 
 TEST(FindingLogTest, TellsWhatIsNewOnce) {
