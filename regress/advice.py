@@ -55,6 +55,8 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "letters": ("fit", "letters", V100, "wide_accesses"),
     "remainders": ("fit", "remainders", V100, "integer_division"),
     "lookup": ("fit", "lookup", V100, "constant_tables"),
+    "layer_norm": ("fit", "layer_norm", V100, "coalescing"),
+    "angles": ("fit", "angles", V100, "fast_math"),
     "row_sums": ("judge", "row_sums", V100, "coalescing"),
     "own_rows": ("judge", "own_rows", C1060, "bank_conflicts"),
     "many_values": ("judge", "many_values", V100, "spills"),

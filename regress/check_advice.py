@@ -153,6 +153,15 @@ def check_launches(gpusim: Gpusim) -> None:
         report = gpusim.run("advise", out, "--json").require_code(0).json()["advice"]
         merge = next(a for a in report if a["rule"] == "launch_overhead")
         require_equal(f"{launch}: {merge['what']}", "they need each other's results" in merge["what"], needed)
+    # All add to one word: its partition is as busy in one launch as in three.
+    folder = gpusim.source / "workloads" / "advice"
+    repeated = gpusim.scratch / "repeated.toml"
+    repeated.write_text((folder / "one_counter_before.toml").read_text(encoding="utf-8").split("[[expect]]")[0]
+                        .replace("[[launch]]", "[[launch]]\nrepeat = 3"))
+    gpusim.run("--config", "tesla_v100", folder / "one_counter.ptx", "--launch", repeated, "--quiet", "--force", "--out", out).require_code(0)
+    report = gpusim.run("advise", out, "--json").require_code(0).json()["advice"]
+    merged = [a["gain"] for a in report if a["rule"] == "launch_overhead"]
+    require(max(merged, default=1) < 1.1, f"one launch of three that one partition limits is said to gain {merged}")
 
 
 def check_uneven(gpusim: Gpusim) -> None:

@@ -269,7 +269,9 @@ def check_units(gpusim: Gpusim, _: str) -> None:
     require_close("time of the atomics", sum(line["atomic_time"] for line in atomics), peak)
     text = gpusim.run("explain", out).require_code(0).out
     limiter = next(line for line in text.splitlines() if "limiter:" in line)
-    require(f"where lanes of a warp on one word take turns ({words / transactions:.1f} for a transaction)" in limiter and "few_values.cu:6, inlined from" in limiter, limiter)
+    sectors = sum(line["sectors"] for line in atomics)
+    require(sectors > 1.1 * transactions and words > 1.1 * sectors, f"{words} steps in {sectors} sectors of {transactions} accesses")
+    require(f"where lanes of a warp on one word take turns ({words / sectors:.1f} for a sector)" in limiter and "few_values.cu:6, inlined from" in limiter, limiter)
 
 
 def require_refused(gpusim: Gpusim, file: Path, *texts: str) -> None:

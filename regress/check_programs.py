@@ -183,6 +183,32 @@ def check_interrupted(gpusim: Gpusim) -> None:
         require((gpusim.scratch / "run.h5").read_bytes() == before, f"{end.name}: the recorded file has changed")
 
 
+def check_killed(gpusim: Gpusim) -> None:
+    """A program that is killed while its first kernel runs leaves the PTX of it, and every reader reads what is there."""
+    out = gpusim.scratch / "killed.h5"
+    process = gpusim.start("run", "--config", MACHINE, "--out", out, "--", folder(gpusim) / "prebuilt" / "saxpy", "20000000",
+                           environment=sanitizer(gpusim))
+    texts: list[str] = []
+    try:
+        deadline = time.monotonic() + 60
+        while not texts and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.2)
+            try:
+                with h5py.File(out) as file:
+                    texts = [text.decode() for table in file["program_ptx"].values() for text in table["text"]]
+            except (OSError, KeyError):
+                pass  # not there yet
+        require(process.poll() is None, f"the program has ended: {process.returncode}")
+        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+    finally:
+        process.kill()
+        process.communicate()
+    require(len(texts) == 1 and ".entry" in texts[0] and "saxpy" in texts[0], f"texts of a program whose kernel has not ended: {len(texts)}")
+    note = gpusim.run("timeline", out, "-o", gpusim.scratch / "killed.json").require_code(0)
+    require("the run is partial" in note.out + note.err, note.describe())
+
+
 def check_progress(gpusim: Gpusim) -> None:
     """The line that says how far a long launch is names the kernel in short and is never wider than the terminal, so that each draws over the last."""
     arguments = ("run", "--config", MACHINE, "--out", "none", "--", folder(gpusim) / "prebuilt" / "saxpy", "3000000")
@@ -398,6 +424,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
     "interrupted": check_interrupted,
+    "killed": check_killed,
     "microbenchmarks": check_microbenchmarks,
     "mistakes_found": check_mistakes,
     "progress": check_progress,

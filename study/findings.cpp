@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -322,16 +323,49 @@ std::vector<GroupFindings> find(const Outcome& o) {
   return groups;
 }
 
+namespace {
+
+/// What is said of a point with wrong results, without its numbers: they are others at each.
+std::string without_numbers(const std::string& reason) {
+  std::string text;
+  for (const char c : reason)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0)
+      text += c;
+    else if (!text.ends_with('0'))
+      text += '0';
+  return text;
+}
+
+}  // namespace
+
 std::string reasons_text(const Study& study, std::span<const Point> points,
                          std::span<const PointResult> results, const std::function<bool(size_t)>& chosen) {
   std::map<std::string, std::vector<size_t>> reasons;
+  bool wrong = false;
+  const auto reason_of = [&](size_t i) {
+    return results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason;
+  };
   for (size_t i = 0; i < results.size(); ++i)
-    if (chosen(i))
-      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
+    if (chosen(i)) {
+      const bool is_wrong = results[i].status == PointResult::Status::kWrong;
+      wrong = wrong || is_wrong;
+      reasons[is_wrong ? without_numbers(reason_of(i)) : reason_of(i)].push_back(i);
+    }
   std::string out;
-  for (const auto& [reason, which] : reasons)
-    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
-                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
+  for (const auto& [text, which] : reasons) {
+    const std::string first = reason_of(which.front());
+    const bool alike = std::ranges::all_of(which, [&](size_t i) { return reason_of(i) == first; });
+    out += fmt::format("\n{} point{} ({}{}): {}{}\n", which.size(), which.size() == 1 ? "" : "s",
+                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", first,
+                       alike ? "" : " (at the first; other numbers at the others)");
+  }
+  if (wrong)
+    out +=
+        "  hint: a point whose results are not those of [[expect]] counts as failed. What depends on the "
+        "order of "
+        "atomics, such as a sum of floats, is another on each machine: give its [[expect]] a tolerance "
+        "(rtol), "
+        "or leave it out\n";
   return out;
 }
 

@@ -183,6 +183,20 @@ TEST(Findings, PointsThatShareAReasonAreOneLine) {
             "\n2 points (w on m, l1_mshrs=4, scheduler_policy=x, ...): no room\n");
 }
 
+TEST(Findings, WrongResultsAreOneLineWhateverTheirNumbersAndAHintSaysWhatMayBeWrong) {
+  Example e;
+  for (const size_t i : {0, 1}) {
+    e.results[i] = {};
+    e.results[i].status = PointResult::Status::kWrong;
+    e.results[i].reason = i == 0 ? "C: 7 of 32 elements are wrong" : "C: 12 of 32 elements are wrong";
+  }
+  const std::string text = reasons_text(e.study, e.points, e.results, [](size_t i) { return i < 2; });
+  EXPECT_THAT(text,
+              testing::StartsWith("\n2 points (w on m, l1_mshrs=4, scheduler_policy=x, ...): C: 7 of 32 "
+                                  "elements are wrong (at the first; other numbers at the others)\n"));
+  EXPECT_THAT(text, testing::HasSubstr("give its [[expect]] a tolerance (rtol), or leave it out"));
+}
+
 /// Problems of different size are no machines: more of one costs time, and nothing "suffices".
 TEST(Findings, ParametersOfTheProgramAreNoResources) {
   Example e;

@@ -54,10 +54,9 @@ std::string advice_text(const RunAdvice& run, size_t top) {
     const Advice& a = run.advice[i];
     // Copies hide what a kernel would gain.
     constexpr double kHidden = 1.1;
+    const bool hidden = a.kernels_gain >= kHidden * a.gain || a.gain < kLeastGain;
     const std::string kernels =
-        a.kernels_gain < kHidden * a.gain
-            ? ""
-            : fmt::format(", its kernels alone {:.2f} times: the rest is copies", a.kernels_gain);
+        !hidden ? "" : fmt::format(", its kernels alone {:.2f} times: the rest is copies", a.kernels_gain);
     out += fmt::format("{}. {}{}: {} would be {:.2f} times as fast (predicted){}\n", i + 1, a.rule,
                        a.kernel.empty() ? "" : " in " + printable(a.kernel),
                        run.selected ? "these launches" : "the run", a.gain, kernels);

@@ -214,6 +214,11 @@ void even_out(const Group& g, const Facts& f, const Times& t, RunAdvice& run) {
        gain_of(t.launches, -own * g.cycles)});
 }
 
+/// Whether no other launch is between these.
+bool follow_each_other(const Group& g) {
+  return g.launches.back() - g.launches.front() + 1 == g.launches.size();
+}
+
 /// Launches of one kernel that could be one: their starts and gaps go, and their blocks fill the machine
 /// together.
 void merge_launches(const Recording& recording, const Group& g, const Facts& f, std::string_view ptx,
@@ -223,10 +228,15 @@ void merge_launches(const Recording& recording, const Group& g, const Facts& f, 
   const double gap = gaps(recording, g) / (n - 1);
   const double now = g.cycles + (n - 1) * gap;
   Work merged = f.estimator().recorded();
-  // Units of which a launch uses some are all in use together.
+  // Units of which a launch uses some are all in use together. Atomics that crowd in a partition are on a few
+  // words, on which those of all launches are.
   for (auto& [unit, work] : merged.units)
     if (const UnitLoad* u = f.kernel().unit(unit))
-      work = n * std::min(work, std::max(u->mean() * static_cast<double>(f.kernel().cycles), work / n));
+      work =
+          n * (unit == "l2_atomics"
+                   ? work
+                   : std::min(work, std::max(u->mean() * static_cast<double>(f.kernel().cycles), work / n)));
+  merged.tail *= n;
   const double places = f.blocks_per_sm(f.resources()) * f.warps_per_block();
   if (places <= 0) return;
   merged.rounds = std::max({merged.rounds, n * f.warps() / std::max(1.0, f.sms()) / places});
@@ -237,9 +247,12 @@ void merge_launches(const Recording& recording, const Group& g, const Facts& f, 
   const std::string what =
       needed.empty()
           ? fmt::format(
-                "make one launch of these {}, if they do not need each other's results (else a "
+                "make one launch of these {}, if {} need each other's results (else a "
                 "graph, or a loop in the kernel: that saves {:.0f} core cycles)",
-                g.launches.size(), between)
+                g.launches.size(),
+                follow_each_other(g) ? "they do not"
+                                     : "neither they nor the launches of other kernels between them",
+                between)
           : fmt::format(
                 "make a graph of these {} launches, or one kernel with a loop in which all blocks wait "
                 "for each other: they need each other's results, for what one writes to `{}` another "
@@ -273,7 +286,7 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});
     for (const std::optional<LeftAside>& l :
-         {left_aside(facts), left_aside_banks(facts), left_aside_blocks(facts)})
+         {left_aside(facts), left_aside_banks(facts), left_aside_atomics(facts), left_aside_blocks(facts)})
       if (l)
         run.unjudged.push_back({name, place_of(kernel, l->pc, ptx), g.longest, l->what, l->hint, l->counter,
                                 l->sectors, l->least});

@@ -153,6 +153,11 @@ TEST(Advise, AGainThatCopiesHideIsSaidOfTheKernels) {
                         "2.50 times: the rest is copies"));
   run.advice[0].gain = 2.45;
   EXPECT_THAT(advice_text(run, 5), testing::Not(HasSubstr("copies")));
+  run.advice[0].gain = 1.003;
+  run.advice[0].kernels_gain = 1.07;
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("its kernels alone 1.07 times"))
+      << "the run gains nothing to speak of";
+  run.advice[0].gain = 2.45;
   run.selected = true;
   EXPECT_THAT(advice_text(run, 5), HasSubstr("launches of 1000 core cycles"));
   EXPECT_THAT(advice_text(run, 5), HasSubstr("these launches would be 2.45 times as fast"));

@@ -73,7 +73,8 @@ Statement split(std::string_view text) {
 /// The statements of a kernel, with what its registers hold where that never changes.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& texts) {
+  Program(const std::vector<std::string>& texts, std::map<std::string, size_t, std::less<>> labels)
+      : labels_(std::move(labels)) {
     for (const std::string& text : texts) statements_.push_back(split(text));
     for (const Statement& s : statements_) {
       const bool constant =
@@ -106,8 +107,16 @@ class Program {
                                [&](std::string_view operand) { return registers.contains(operand); });
   }
 
+  /// Where a branch goes; size() if it is none.
+  [[nodiscard]] size_t target(size_t i) const {
+    if (!statements_[i].operation.starts_with("bra")) return size();
+    const auto at = labels_.find(statements_[i].result);
+    return at == labels_.end() ? size() : at->second;
+  }
+
  private:
   std::vector<Statement> statements_;
+  std::map<std::string, size_t, std::less<>> labels_;
   std::unordered_map<std::string_view, std::string_view> constants_;  ///< by register; empty: no constant
 };
 
@@ -115,6 +124,7 @@ class Program {
 struct Sequence {
   size_t first = 0, results = 0;
   std::set<size_t> statements;
+  std::set<size_t> around;  ///< of these, those that a test of the argument leads around
 };
 std::optional<Sequence> sequence_at(const Program& program, const Form& form, size_t first) {
   const Statement& head = program.at(first);
@@ -124,7 +134,7 @@ std::optional<Sequence> sequence_at(const Program& program, const Form& form, si
   std::string_view x = *argument;
   for (size_t i = first - std::min(first, kHead); form.of_magnitude && i < first; ++i)
     if (program.at(i).operation == "abs.f32" && program.at(i).result == x) x = program.at(i).sources.back();
-  Sequence found{first, 0, {}};
+  Sequence found{first, 0, {}, {}};
   size_t sure = 0, end = first + 1;
   for (; end < program.size() && !program.has(end, form.first); ++end)
     if (program.has(end, form.sure)) sure = end, ++found.results;
@@ -147,6 +157,13 @@ std::optional<Sequence> sequence_at(const Program& program, const Form& form, si
       }
     }
   }
+  // A test of the argument leads around what only some arguments need, as the reduction of large ones by many
+  // digits of 2 / pi, with its loop and its array: all of that is the function's.
+  const std::set<size_t> followers = found.statements;
+  for (const size_t i : followers)
+    if (const size_t target = program.target(i); target > i && target <= last + 1)
+      for (size_t around = i + 1; around < target; ++around) found.around.insert(around);
+  found.statements.insert(found.around.begin(), found.around.end());
   return found;
 }
 
@@ -154,7 +171,7 @@ std::optional<Sequence> sequence_at(const Program& program, const Form& form, si
 
 std::vector<ExactFunction> exact_functions(const Facts& f) {
   const std::vector<std::string> texts = statements_of(f.ptx(), f.kernel().name);
-  const Program program(texts);
+  const Program program(texts, labels_of(f.ptx(), f.kernel().name));
   std::map<std::string_view, std::vector<uint64_t>> operations;  // by their statement
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
     if (f.executed(pc) > 0) operations[text_cell(f.kernel().per_pc, "ptx", pc)].push_back(pc);
@@ -165,12 +182,14 @@ std::vector<ExactFunction> exact_functions(const Facts& f) {
       if (!program.has(i, form.first) || !operations.contains(texts[i])) continue;
       const auto sequence = sequence_at(program, form, i);
       if (!sequence) continue;
-      ExactFunction function{form.name, 0, {}, {}};
+      ExactFunction function{form.name, 0, {}, {}, false};
       for (const uint64_t pc : operations.at(texts[i]))
         function.executed = std::max(function.executed, f.executed(pc));
       for (const size_t s : sequence->statements)
-        if (const auto at = operations.find(texts[s]); at != operations.end() && taken.insert(s).second)
+        if (const auto at = operations.find(texts[s]); at != operations.end() && taken.insert(s).second) {
           function.operations.insert(function.operations.end(), at->second.begin(), at->second.end());
+          function.far |= form.name == "__sinf" && sequence->around.contains(s);
+        }
       if (function.operations.empty()) continue;
       std::ranges::sort(function.operations);
       for (size_t r = 0; r < sequence->results; ++r)

@@ -15,6 +15,7 @@ struct ExactFunction {
   double executed = 0;                    ///< by how many warps, all times
   std::vector<uint64_t> operations;       ///< in order; never empty
   std::vector<std::string_view> instead;  ///< classes of the operations that do nearly the same
+  bool far = false;                       ///< some arguments took the way that only large ones need
 };
 
 /// Those in the kernel itself, in their order.

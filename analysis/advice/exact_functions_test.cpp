@@ -101,5 +101,41 @@ TEST_F(ExactFunctions, ASlotTakesAsLongAsTheSchedulerNeedsForIt) {
   EXPECT_NEAR(less(), (7 - 2) * 16 * kWarps / 320.0 * 2, 1);
 }
 
+/// cosf(x) as nvcc writes it, shortened: a test of the argument leads around the reduction of large ones.
+TEST_F(RulesTest, WhatATestOfTheArgumentLeadsAroundIsTheFunctions) {
+  kernel.name = "k";
+  unit("pipe_fp32", "scheduler", 320, 0.2);
+  unit("pipe_int", "scheduler", 320, 0.9);
+  unit("issue", "scheduler", 320, 0.9);
+  const auto add = [&](const char* op_class, const std::string& ptx, uint64_t times) {
+    program += ptx + ";\n";
+    operation(op_class, ptx.c_str(), times, {{"slots_issued", times}});
+  };
+  add("fp32_mul", "mul.f32 %f44, %f98, 0f3F22F983", 16);
+  add("fp32", "fma.rn.f32 %f47, %f44, 0fBFC90FDA, %f98", 16);
+  add("fp32", "setp.ltu.f32 %p3, %f98, 0f47CE4780", 16);
+  add("branch", "@%p3 bra $L11", 16);
+  program += "$L6:\n";
+  add("load_global", "ld.global.nc.u32 %r50, [%rd51]", 96);  // of the digits, by no value of the argument
+  add("int", "add.s64 %rd51, %rd51, 4", 96);
+  add("int", "setp.ne.s32 %p5, %rd51, 24", 96);
+  add("branch", "@%p5 bra $L6", 96);
+  program += "$L11:\n";
+  add("fp32", "fma.rn.f32 %f60, %f47, %f47, 0fBE2AAAA8", 16);
+  add("fp32", "fma.rn.f32 %f61, %f60, 0fBF800000, %f60", 16);
+  add("int", "add.s32 %r9, %r9, 1", 16);  // the caller's
+  program = ".visible .entry k () {\n" + program + "ret;\n}";
+  const std::vector<ExactFunction> found = exact_functions(facts());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].operations, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_TRUE(found[0].far);
+  const Facts f = facts();
+  EXPECT_THAT(fast_math(f)->what, testing::HasSubstr("bring them into one turn first"));
+  EXPECT_NEAR(f.estimator().recorded().units.at("pipe_int") - fast_math(f)->after.units.at("pipe_int"),
+              (2 * 96 + 1) * f.pipe_cycles("int") * kWarps / 320.0, 200);
+  for (size_t pc = 4; pc < 8; ++pc) kernel.per_pc.numbers["executed"][pc] = 0;
+  EXPECT_FALSE(exact_functions(facts())[0].far) << "no argument was so large";
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice

@@ -183,6 +183,8 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
   operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
   operation("int", "mov.f32 %f1, %f3", 8);
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));
+  operation("fp32", "add.f32 %f8, %f8, %f9", 20);
+  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "one side of a condition in the loop";
   operation("fp32", "add.f32 %f8, %f8, %f9", 100);
   EXPECT_FALSE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "another loop is longer";
 }

@@ -51,10 +51,14 @@ size_t behind_name(std::string_view ptx, std::string_view kernel) {
   return ptx.size();
 }
 
-}  // namespace
-
-std::vector<std::string> statements_of(std::string_view ptx, std::string_view kernel) {
+struct Body {
   std::vector<std::string> statements;
+  std::map<std::string, size_t, std::less<>> labels;
+};
+
+Body body_of(std::string_view ptx, std::string_view kernel) {
+  Body body;
+  std::vector<std::string>& statements = body.statements;
   std::string text;
   size_t depth = 0, braces = 0;  // of blocks, and of vectors within a statement
   for (size_t at = behind_name(ptx, kernel); at < ptx.size(); ++at) {
@@ -84,6 +88,7 @@ std::vector<std::string> statements_of(std::string_view ptx, std::string_view ke
     } else if (c == ';' || c == ':') {  // the end of a statement, or a label
       if (text.ends_with(' ')) text.pop_back();
       if (c == ';' && !text.empty()) statements.push_back(text);
+      if (c == ':' && !text.empty()) body.labels.emplace(text, statements.size());
       text.clear();
     } else if (!is_blank(c)) {
       text += c;
@@ -91,7 +96,17 @@ std::vector<std::string> statements_of(std::string_view ptx, std::string_view ke
       text += ' ';
     }
   }
-  return statements;
+  return body;
+}
+
+}  // namespace
+
+std::vector<std::string> statements_of(std::string_view ptx, std::string_view kernel) {
+  return body_of(ptx, kernel).statements;
+}
+
+std::map<std::string, size_t, std::less<>> labels_of(std::string_view ptx, std::string_view kernel) {
+  return body_of(ptx, kernel).labels;
 }
 
 bool has_kernel(std::string_view ptx, std::string_view kernel) {

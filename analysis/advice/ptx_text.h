@@ -2,6 +2,7 @@
 // recording may hold several files in one text, and what cannot be read only says less.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@ namespace gpusim::analysis::advice {
 /// braces around several statements, as compilers write them around inlined assembly and calls, belong to
 /// none. Empty if there is no such kernel.
 [[nodiscard]] std::vector<std::string> statements_of(std::string_view ptx, std::string_view kernel);
+
+/// Of each label of the kernel, the number of the statement behind it.
+[[nodiscard]] std::map<std::string, size_t, std::less<>> labels_of(std::string_view ptx,
+                                                                   std::string_view kernel);
 
 [[nodiscard]] bool has_kernel(std::string_view ptx, std::string_view kernel);
 

@@ -38,6 +38,8 @@ struct LeftAside {
 std::optional<LeftAside> left_aside(const Facts& facts);
 /// Bank conflicts that are a matter of the data.
 std::optional<LeftAside> left_aside_banks(const Facts& facts);
+/// Rows that data choose, to which blocks add.
+std::optional<LeftAside> left_aside_atomics(const Facts& facts);
 /// Blocks that wait for other blocks.
 std::optional<LeftAside> left_aside_blocks(const Facts& facts);
 /// Of an access to shared memory: loaded values say which banks lanes use.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/rules_fixture.h"
+#include "analysis/advice/rules_rows.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -210,6 +211,120 @@ TEST_F(RulesTest, AnArrayThatRegistersCouldHoldIsNotToBeIndexed) {
   EXPECT_NEAR(with_index - local_arrays(facts())->after.units.at("issue"), 8 * kWarps / 320.0, 1);
   resources.local_bytes = 1024;
   EXPECT_FALSE(local_arrays(facts())) << "256 words and 32 registers are more than a thread can have";
+}
+
+/// What is chosen by conditions is chosen by one operation after another, which a warp waits for.
+TEST_F(RulesTest, ChoosingAnElementOfAStackTakesAsManyWaitsAsItHasElements) {
+  unit("lsu_port", "SM", 80, 0.2);
+  unit("issue", "scheduler", 320, 0.1);
+  const std::map<std::string, uint64_t> moved{{"transactions", 8},
+                                              {"requested_bytes", 1024},
+                                              {"transferred_bytes", 1024},
+                                              {"slots_issued", 8},
+                                              {"awaited_memory_l1", 8 * 30}};
+  operation("load_local", "ld.local.f32 %f1, [%rd5]", 8, moved);
+  resources.local_bytes = 64;
+  kernel.name = "k";
+  program =
+      ".visible .entry k()\n{\nmul.wide.s32 %rd4, %r44, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+      "ld.local.f32 %f1, [%rd5];\nadd.s32 %r44, %r44, -1;\nadd.s32 %r44, %r44, 1;\n}\n";
+  const Facts f = facts();
+  const auto p = local_arrays(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.chain[0], 8 * 16 * f.latency("int"), 1e-6);
+  EXPECT_GT(p->after.chain[0], f.estimator().recorded().chain[0]);
+  program.replace(program.find("add.s32 %r44, %r44, -1"), 22, "mov.u32 %r44, 0       ");
+  EXPECT_EQ(local_arrays(facts())->after.chain[0], 0) << "a loop that counts the index is unrolled";
+}
+
+/// Sums of rows by one thread each: few warps, which wait for each turn.
+class RowsOfThreads : public RulesTest {
+ protected:
+  static constexpr uint64_t kTurns = 128;
+  RowsOfThreads() {
+    unit("lsu_port", "SM", 80, 0.2);
+    unit("issue", "scheduler", 320, 0.1);
+    for (uint64_t& warps : kernel.per_sm.numbers["active_warp_cycles"]) warps = kCycles * 2;
+    kernel.name = "k";
+    program =
+        ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u32 %r2, [columns];\n"
+        "ld.param.u64 %rd1, [x];\nmul.lo.s32 %r3, %r1, %r2;\nmul.wide.s32 %rd2, %r3, 4;\n"
+        "add.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\nmov.f32 %f2, 0f00000000;\n"
+        "ld.global.f32 %f1, [%rd4];\nadd.f32 %f2, %f2, %f1;\nadd.s64 %rd4, %rd4, 4;\n}\n";
+    operation("load_global", "ld.global.f32 %f1, [%rd4]", kTurns,
+              {{"transactions", 32 * kTurns},
+               {"requested_bytes", 128 * kTurns},
+               {"transferred_bytes", 32 * 32 * kTurns},
+               {"slots_issued", kTurns},
+               {"awaited_memory_l1", 30 * kTurns}});
+    operation("fp32", "add.f32 %f2, %f2, %f1", kTurns, {{"slots_issued", kTurns}});
+    operation("int", "add.s64 %rd4, %rd4, 4", kTurns, {{"slots_issued", kTurns}});
+  }
+  void replace(const std::string& from, const std::string& to) {
+    program.replace(program.find(from), from.size(), to);
+  }
+};
+
+TEST_F(RowsOfThreads, AWarpTakesARowInAsManyTimesFewerTurns) {
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("let a warp take each row that one thread walks along now"));
+  EXPECT_NEAR(p->after.chain[1], f.estimator().recorded().chain[1] / 32, 1e-6);
+  EXPECT_NEAR(p->after.rounds, std::max(1.0, 32.0 * kWarps / kSms / 64), 1e-6);
+  // Five steps of shuffles and sums for each of the 32 times as many warps, and the loop as before.
+  EXPECT_NEAR(p->after.units.at("issue") - f.estimator().recorded().units.at("issue"),
+              2 * 5 * 32 * kWarps / 320.0, 1);
+}
+
+TEST_F(RowsOfThreads, OfAShortRowFewLanesTakeAPart) {
+  for (uint64_t& times : kernel.per_pc.numbers["executed"]) times = 10 * kWarps;
+  const auto rows = rows_of_threads(facts());
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->lanes, 8);
+  EXPECT_EQ(rows->bytes, 40);
+}
+
+TEST_F(RowsOfThreads, StepsThatLeaveBytesOutAreNoRow) {
+  replace("add.s64 %rd4, %rd4, 4", "add.s64 %rd4, %rd4, 48");
+  kernel.per_pc.texts["ptx"][2] = "add.s64 %rd4, %rd4, 48";
+  EXPECT_FALSE(rows_of_threads(facts()));
+}
+
+/// A row of 32 words whose loop is unrolled, and a record of 8.
+TEST_F(RulesTest, ARowWithoutALoopIsOneIfItIsLong) {
+  const auto rows_of = [&](uint64_t elements) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    const std::string bytes = std::to_string(4 * elements);
+    kernel.name = "k";
+    program =
+        ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u64 %rd1, [x];\nmul.wide.s32 %rd2, %r1, " +
+        bytes + ";\nadd.s64 %rd3, %rd1, %rd2;\n";
+    operation("int", "add.s64 %rd3, %rd1, %rd2", 1);
+    for (uint64_t i = 0; i < elements; ++i) {
+      const std::string load =
+          "ld.global.f32 %f" + std::to_string(i) + ", [%rd3+" + std::to_string(4 * i) + "]";
+      program += load + ";\n";
+      operation("load_global", load.c_str(), 1,
+                {{"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+    }
+    program += "}\n";
+    return rows_of_threads(facts());
+  };
+  const auto row = rows_of(32);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->lanes, 32);
+  EXPECT_EQ(row->bytes, 128);
+  EXPECT_EQ(row->turns[0], 1) << "before the row";
+  EXPECT_EQ(row->turns[5], 32) << "a lane has one of its 32 accesses";
+  EXPECT_FALSE(rows_of(8));
+}
+
+TEST_F(RowsOfThreads, TurnsOfWhichEachNeedsTheOneBeforeAreNotDivided) {
+  replace("add.f32 %f2, %f2, %f1", "mul.f32 %f2, %f2, %f1");
+  kernel.per_pc.texts["ptx"][1] = "mul.f32 %f2, %f2, %f1";
+  EXPECT_FALSE(rows_of_threads(facts()));
 }
 
 /// Stores to local memory stay in a write-back L1: what goes on is lines that are replaced.

@@ -14,6 +14,7 @@
 #include "analysis/advice/exact_functions.h"
 #include "analysis/advice/ptx_text.h"
 #include "analysis/advice/rules.h"
+#include "analysis/advice/traffic.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -262,8 +263,10 @@ std::optional<Proposal> fast_math(const Facts& f) {
   p.value = f.sum("slots_issued", exact);
   p.after = f.estimator().recorded();
   std::set<std::string> names;
+  std::set<uint64_t> gone;
   for (const ExactFunction& function : functions) {
     double all = 0;
+    gone.insert(function.operations.begin(), function.operations.end());
     for (const uint64_t pc : function.operations) {
       all += cycles(pc);
       p.value += f.count("slots_issued", pc);
@@ -272,10 +275,17 @@ std::optional<Proposal> fast_math(const Facts& f) {
     names.emplace(function.name == "__sinf" ? "__sinf or __cosf" : function.name);
     replace(f, function, p.after);
   }
+  if (!gone.empty())
+    leave_out(
+        f, [&](uint64_t pc) { return gone.contains(pc); }, p.after);
   if (executed > 0) names.emplace("__fdividef, rsqrtf");
-  p.what = fmt::format("use {} or -use_fast_math, if a few units in the last place do not matter{}",
-                       fmt::join(names, ", "),
-                       names.contains("__sinf or __cosf") ? ", and arguments are within a few turns" : "");
+  p.what = fmt::format(
+      "use {} or -use_fast_math, if a few units in the last place do not matter{}", fmt::join(names, ", "),
+      !names.contains("__sinf or __cosf") ? ""
+      : std::ranges::any_of(functions, &ExactFunction::far)
+          ? ", and arguments are within a few turns: some here are so large that they take a "
+            "long way of their own, so bring them into one turn first"
+          : ", and arguments are within a few turns");
   p.counter = functions.empty() ? "issue slots of divisions and roots that are rounded to the nearest"
               : executed > 0    ? "issue slots of exact divisions, roots and functions"
                                 : "issue slots of functions that are exact to a few units in the last place";

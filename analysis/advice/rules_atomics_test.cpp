@@ -297,5 +297,25 @@ TEST_F(RulesTest, MoreThreadsInLargerBlocksAddNoMoreResults) {
       << "with twice as many blocks";
 }
 
+/// table[index[block] * width + lane] += x: gradients of an embedding.
+TEST_F(RulesTest, ABlockThatAddsARowOnceHasNothingToCollect) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = 90'000 * 2;
+  kernel.units.back().most = 90'000;
+  operation("load_global", "ld.global.u32 %r1, [%rd1]", 1);
+  operation("int", "mad.lo.s32 %r2, %r1, %r9, %tid.x", 1);
+  operation("int", "mul.wide.s32 %rd2, %r2, 4", 1);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+  operation("atom_global", "atom.global.add.f32 %f3, [%rd3], %f1", 1,
+            {{"transactions", 1}, {"transferred_bytes", 128}, {"active_lanes", 32}, {"atomic_words", 4}});
+  EXPECT_FALSE(atomics(facts()));
+  const auto l = left_aside_atomics(facts());
+  ASSERT_TRUE(l);
+  EXPECT_EQ(l->pc, 4);
+  kernel.per_pc.numbers["atomic_words"].back() = 20 * kWarps;
+  EXPECT_TRUE(atomics(facts())) << "lanes meet at words, as of a histogram";
+  EXPECT_FALSE(left_aside_atomics(facts()));
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice

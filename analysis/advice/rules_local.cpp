@@ -28,23 +28,15 @@ uint64_t at_line_with_most(const Facts& f, const Chosen& chosen) {
 /// The kernel's work without these operations, for values that take so many registers more.
 Work in_registers(const Facts& f, const Chosen& chosen, uint64_t registers) {
   Work work = f.estimator().recorded();
-  const Traffic before = recorded_traffic(f);
-  Traffic after = before;
   std::map<std::string, double> less;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (!chosen(pc)) continue;
-    if (in_memory(f.op_class(pc)))
-      add(after, f.op_class(pc), -f.count("transactions", pc), -f.count("transferred_bytes", pc),
-          -f.count("requested_bytes", pc));
     work.chain[pc] = 0;
     less[f.pipe_of(f.op_class(pc))] += f.executed(pc) * f.pipe_cycles(f.op_class(pc));
   }
   for (const auto& [pipe, cycles] : less)
     if (f.work(pipe) > 0) work.scale(pipe, 1 - cycles / f.work(pipe));
-  set_traffic(f, before, after, work);
-  // DRAM moves no more than what is left: the rest were lines of local memory that the L2 did not keep.
-  set_dram(f, std::min(f.counter("dram_read_bytes"), after.load_bytes),
-           std::min(f.counter("dram_write_bytes"), after.store_bytes), work);
+  leave_out(f, chosen, work);
   work.scale("issue", 1 - f.issue_cycles() * f.sum("slots_issued", chosen) / std::max(1.0, f.work("issue")));
   LaunchResources more = f.resources();
   more.registers = std::min<uint64_t>(f.machine().sm.max_registers_per_thread, more.registers + registers);
@@ -85,7 +77,7 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   // lie the address's step apart: as many operations choose it.
   const auto choices = [&](uint64_t pc) {
     const AddressOrigin& origin = f.origin(pc);
-    return local(pc) && origin.stride != 0 && (origin.of_data || !origin.of_loop)
+    return local(pc) && origin.stride != 0 && (origin.of_data || origin.wanders || !origin.of_loop)
                ? static_cast<double>(f.resources().local_bytes) /
                      static_cast<double>(std::max<uint64_t>(4, origin.stride))
                : 0.0;
@@ -112,6 +104,10 @@ std::optional<Proposal> local_arrays(const Facts& f) {
   };
   takes("issue", f.issue_cycles());
   takes(f.pipe_of("int"), f.pipe_cycles("int"));
+  // Each of these operations hands on what the one before has chosen, where the array had been a single wait.
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (f.op_class(pc) == "load_local")
+      p.after.chain[pc] += f.executed(pc) / f.warps() * choices(pc) * f.latency("int");
   return p;
 }
 

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <set>
+#include <string>
 
+#include "analysis/advice/ptx_text.h"
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -48,6 +52,43 @@ std::vector<double> lanes_there(const Facts& f) {
               std::min(1.0, most));
   }
   return lanes;
+}
+
+/// Waits of a warp that goes one way through the kernel, the longest one, and through its loops as often as
+/// now; those of all operations where the program's text is not there.
+std::vector<double> chain_of_longest_way(const Facts& f) {
+  const std::vector<double>& chain = f.estimator().recorded().chain;
+  const std::vector<std::string> statements = statements_of(f.ptx(), f.kernel().name);
+  const auto labels = labels_of(f.ptx(), f.kernel().name);
+  std::map<std::string_view, double> waits;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    waits[text_cell(f.kernel().per_pc, "ptx", pc)] += chain[pc];
+  // From the end: what is left to wait from each statement on, and which way that is.
+  const size_t n = statements.size();
+  std::vector<double> left(n + 1, 0);
+  std::vector<size_t> next(n, n);
+  for (size_t i = n; i-- > 0;) {
+    const std::string_view text = statements[i];
+    const std::string_view bare = text.starts_with('@') ? text.substr(text.find(' ') + 1) : text;
+    const bool branches = bare.starts_with("bra"), ends = bare.starts_with("ret") || bare.starts_with("exit");
+    const auto target = branches ? labels.find(text.substr(text.rfind(' ') + 1)) : labels.end();
+    const bool ahead = target != labels.end() && target->second > i;
+    // A branch back closes a loop, which goes on behind it in the end.
+    next[i] = ends && bare == text ? n : ahead && bare == text ? target->second : i + 1;
+    if (ahead && left[target->second] > left[next[i]]) next[i] = target->second;
+    const auto own = waits.find(text);
+    left[i] = left[next[i]] + (own == waits.end() ? 0 : own->second);
+  }
+  if (n == 0 || left[0] <= 0) return chain;
+  std::set<std::string_view> on_way;
+  for (size_t i = 0; i < n; i = next[i]) on_way.insert(statements[i]);
+  const std::set<std::string_view> known(statements.begin(), statements.end());
+  std::vector<double> longest = chain;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (const std::string_view text = text_cell(f.kernel().per_pc, "ptx", pc);
+        known.contains(text) && !on_way.contains(text))
+      longest[pc] = 0;
+  return longest;
 }
 
 /// Active lanes, as a share, in front of the branch at which most warps diverge. Few lanes come to the branch
@@ -345,6 +386,13 @@ std::optional<Proposal> divergence(const Facts& f) {
   const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc, there)) : 1;
   for (const auto& [unit, work] : less)
     if (all.at(unit) > 0) p.after.scale(unit, (1 - work / all.at(unit)) * uneven);
+  // However the data are ordered, a warp that goes the longest way waits as often as now.
+  Work alone = f.estimator().recorded();
+  alone.units.clear();
+  alone.chain = chain_of_longest_way(f);
+  alone.rounds = 1;
+  alone.tail = 0;
+  p.after.least = f.estimator().cycles(alone);
   return p;
 }
 

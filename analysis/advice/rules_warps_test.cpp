@@ -355,5 +355,39 @@ TEST_F(RulesTest, LoopsOfDifferentLengthLeaveSchedulersUneven) {
   EXPECT_GT(lengths, 1.02 * ways) << "few lanes come to the branch: the others have left the loop";
 }
 
+/// A quarter of the lanes of each warp goes a long way that the others go around: with ordered data, a
+/// quarter of the warps goes it, and each of these waits as long as now.
+TEST_F(RulesTest, OrderedDataLeaveTheLongestWayAsLongAsItIs) {
+  unit("issue", "scheduler", 320, 0.2);
+  kernel.counters["divergent_branch"] = kWarps;
+  kernel.name = "k";
+  machine.latency["int"] = 40;
+  const auto add = [&](const char* op_class, const std::string& ptx, uint64_t times, uint64_t lanes) {
+    program += ptx + ";\n";
+    operation(op_class, ptx.c_str(), times,
+              {{"slots_issued", times}, {"active_lanes", lanes}, {"divergent", op_class[0] == 'b' ? 1 : 0}});
+  };
+  add("int", "add.s32 %r1, %r2, 1", 1, 32);
+  add("branch", "@%p1 bra $BEHIND", 1, 24);
+  for (int i = 0; i < 8; ++i) add("int", "add.s32 %r3, %r3, " + std::to_string(i + 2), 100, 8 * 100);
+  program += "$BEHIND:\n";
+  add("int", "add.s32 %r4, %r3, 1", 1, 32);
+  program = ".visible .entry k () {\n" + program + "ret;\n}";
+  kernel.per_pc.numbers["slots_alu_dependency"].assign(kernel.per_pc.rows, 100 * kWarps);
+  for (uint64_t& warps : kernel.per_sm.numbers["warps"]) warps = 1;
+  for (uint64_t& warps : kernel.per_sm.numbers["active_warp_cycles"]) warps = kCycles;
+  const Facts f = facts();
+  const auto p = divergence(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(f.estimator().cycles(p->after), kCycles, 0.05 * kCycles);
+  // Where the others have as long a way of their own, a warp that goes one of them does not go the other.
+  program.replace(program.find("add.s32 %r3, %r3, 6;"), 20,
+                  "bra.uni $BEHIND;\n$OTHER:\nadd.s32 %r3, %r3, 6;");
+  program.replace(program.find("@%p1 bra $BEHIND"), 16, "@%p1 bra $OTHER");
+  kernel.per_pc.texts["ptx"][1] = "@%p1 bra $OTHER";
+  const Facts two = facts();
+  EXPECT_NEAR(two.estimator().cycles(divergence(two)->after), kCycles / 2.0, 0.1 * kCycles);
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice

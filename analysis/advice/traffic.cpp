@@ -100,6 +100,19 @@ void set_dram(const Facts& f, double read, double written, Work& work) {
   for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));
 }
 
+void leave_out(const Facts& f, const std::function<bool(uint64_t)>& chosen, Work& work) {
+  const Traffic before = recorded_traffic(f);
+  Traffic after = before;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (chosen(pc) && in_memory(f.op_class(pc)))
+      add(after, f.op_class(pc), -f.count("transactions", pc), -f.count("transferred_bytes", pc),
+          -f.count("requested_bytes", pc));
+  set_traffic(f, before, after, work);
+  // DRAM moves no more than what is left: the rest were lines that the L2 did not keep.
+  set_dram(f, std::min(f.counter("dram_read_bytes"), after.load_bytes),
+           std::min(f.counter("dram_write_bytes"), after.store_bytes), work);
+}
+
 bool is_of_fragment(const Facts& f, uint64_t pc) {
   return pc < f.operations() && text_cell(f.kernel().per_pc, "ptx", pc).starts_with("wmma.");
 }

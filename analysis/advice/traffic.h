@@ -1,6 +1,7 @@
 // What goes through the memory system in a kernel's accesses, and what its units have to do when that
 // changes.
 #pragma once
+#include <functional>
 #include <string_view>
 
 #include "analysis/advice/facts.h"
@@ -43,6 +44,9 @@ void spread_over_partitions(const Facts& facts, Work& work);
 
 /// DRAM's data bus and rows with other bytes read and written.
 void set_dram(const Facts& facts, double read, double written, Work& work);
+
+/// The memory system's work without these accesses.
+void leave_out(const Facts& facts, const std::function<bool(uint64_t)>& chosen, Work& work);
 
 /// A load or store of a tensor operation's tile, of which the machine says which lane has what.
 [[nodiscard]] bool is_of_fragment(const Facts& facts, uint64_t pc);

@@ -433,21 +433,27 @@ std::string conversions_text(const KernelRecord& kernel, const core::MachineConf
   return fmt::format(", {:.0f} % of that by conversions between types", 100 * share);
 }
 
-/// Lanes on one word are performed one after another, although one transaction carries them.
+/// One transaction carries several sectors, and several lanes on one word: both are performed one after
+/// another.
 std::string serial_atomics_text(const KernelRecord& kernel) {
-  constexpr double kSerial = 1.1;
+  constexpr double kSerial = 1.1, kSector = 32;
   const Table& t = kernel.per_pc;
   const auto classes = t.texts.find("class");
   if (!t.has("atomic_words") || classes == t.texts.end()) return {};
-  double words = 0, transactions = 0;
+  double steps = 0, transactions = 0, bytes = 0;
   for (uint64_t pc = 0; pc < t.rows; ++pc) {
     if (classes->second[pc] != "atom_global") continue;
-    words += static_cast<double>(t["atomic_words"][pc]);
+    steps += static_cast<double>(t["atomic_words"][pc]);
     transactions += static_cast<double>(t["transactions"][pc]);
+    if (t.has("transferred_bytes")) bytes += static_cast<double>(t["transferred_bytes"][pc]);
   }
-  if (transactions == 0 || words < kSerial * transactions) return {};
-  return fmt::format(", where lanes of a warp on one word take turns ({:.1f} for a transaction)",
-                     words / transactions);
+  if (transactions == 0 || steps < kSerial * transactions) return {};
+  const double sectors = std::max(transactions, bytes / kSector);
+  if (steps < kSerial * sectors)
+    return fmt::format(", where the sectors of an access take turns ({:.1f} for a transaction)",
+                       steps / transactions);
+  return fmt::format(", where lanes of a warp on one word take turns ({:.1f} for a {})", steps / sectors,
+                     sectors > kSerial * transactions ? "sector" : "transaction");
 }
 
 /// A chain of arithmetic can be worth most although warps wait longer for memory.

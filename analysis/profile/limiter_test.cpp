@@ -84,6 +84,22 @@ TEST_F(Limiter, LanesOnOneWordTakeTurnsWhereWordsAreATenthMoreThanTransactions) 
   EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("take turns")));
 }
 
+TEST_F(Limiter, LanesOnWordsOfTheirOwnTakeNoTurnsButTheirSectorsDo) {
+  unit("l2_atomics", "partition", 64, 0.94, 0.03);
+  unit("lsu_wait_network", "SM", 80, 0.92, 0.76);
+  kernel.per_pc.rows = 1;
+  kernel.per_pc.texts = {{"class", {"atom_global"}}, {"ptx", {"atom"}}};
+  kernel.per_pc.numbers = {{"executed", {100}},     {"transactions", {100}},
+                           {"atomic_words", {400}}, {"transferred_bytes", {12800}},
+                           {"ptx_line", {1}},       {"source_line", {0}}};
+  ASSERT_EQ(name(), "atomics");
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("the sectors of an access take turns (4.0 for a transaction)"));
+  kernel.per_pc.numbers["atomic_words"][0] = 1600;
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("lanes of a warp on one word take turns (4.0 for a sector)"));
+}
+
 /// A kernel that loads and stores as much in the SM: what gets further than the L1 and the L2 is named.
 class LimiterLine : public Limiter {
  protected:

@@ -59,7 +59,7 @@ std::string counts_row(const LineCounts& c, uint64_t all, uint64_t line, std::st
     out += fmt::format(
         "            its atomics take their unit of the busiest memory partition {:.2f} % of the time: "
         "{:.2f} "
-        "words one after another for a transaction\n",
+        "sectors, or lanes on one word, one after another for a transaction\n",
         100 * c.atomic_time, ratio(c.atomic_words, c.atomic_transactions));
   return out;
 }

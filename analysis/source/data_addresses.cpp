@@ -120,7 +120,10 @@ uint64_t access_bytes(const Statement& s) {
 
 class DataFlow {
  public:
-  explicit DataFlow(const std::vector<std::string>& statements) {
+  /// `one_thread`: what its number and its loads say is a value like a parameter's, and loops alone change
+  /// anything.
+  explicit DataFlow(const std::vector<std::string>& statements, bool one_thread = false)
+      : one_thread_(one_thread) {
     for (const std::string& text : statements) {
       statements_.push_back(parse(text));
       for (const std::string_view r : statements_.back().results)
@@ -128,6 +131,7 @@ class DataFlow {
     }
     find_data();
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
+    wanders_ = follow([&](std::string_view r) { return wanders(r); });
     of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
     find_places();
     find_fractions();
@@ -157,6 +161,8 @@ class DataFlow {
   void find_fractions();
   /// Whether a definition of a register counts it up: it is the register's last value, and something added.
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
+  /// Whether its definitions add numbers of both signs to its last value.
+  [[nodiscard]] bool wanders(std::string_view r) const;
   /// Registers that follow from others by operations, of which `first` says where that begins.
   template <typename First>
   [[nodiscard]] std::set<std::string_view> follow(const First& first) const;
@@ -173,15 +179,17 @@ class DataFlow {
 
   void find_places();
   [[nodiscard]] std::optional<Place> place_of(std::string_view operand) const;
+  [[nodiscard]] Place place(const Statement& access) const;
   [[nodiscard]] std::optional<Place> result_of(const Statement& s) const;
   static Place reduced(Place p);
   static Place sum(const Place& a, const Place& b);
   static Place product(const Place& a, const Place& b, std::string_view name);
   static Place either(const Place& a, const Place& b);
 
+  bool one_thread_;
   std::vector<Statement> statements_;
   std::map<std::string_view, std::vector<size_t>> definitions_;
-  std::set<std::string_view> data_, begins_of_data_, of_loop_, of_block_, of_fraction_;
+  std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
@@ -203,6 +211,21 @@ bool DataFlow::counts_up(size_t definition, std::string_view r) const {
     }
   }
   return false;
+}
+
+bool DataFlow::wanders(std::string_view r) const {
+  const auto at = definitions_.find(r);
+  if (at == definitions_.end() || at->second.size() < 2) return false;
+  bool up = false, down = false;
+  for (const size_t d : at->second) {
+    const Statement& s = statements_[d];
+    if (s.stem != "add" || !counts_up(d, r)) continue;
+    for (const std::string_view a : s.arguments) {
+      const bool negative = a.starts_with('-');
+      if (negative || std::isdigit(static_cast<unsigned char>(a.front())) != 0) (negative ? down : up) = true;
+    }
+  }
+  return up && down;
 }
 
 void DataFlow::find_data() {
@@ -318,12 +341,15 @@ std::optional<DataFlow::Place> DataFlow::place_of(std::string_view operand) cons
   }
   constexpr std::array<std::string_view, 7> kOfThread{"%tid",  "%ctaid", "%laneid",   "%warpid",
                                                       "%smid", "%clock", "%clusterid"};
-  return one_of(r.front(), kOfThread) ? unknown() : uniform(operand);
+  return !one_thread_ && one_of(r.front(), kOfThread) ? unknown() : uniform(operand);
 }
 
 std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
   const std::string_view name = s.results.front();
-  if (!s.address.empty()) return s.opcode.find(".param") != s.opcode.npos ? uniform(s.address) : unknown();
+  if (!s.address.empty())
+    return s.opcode.find(".param") != s.opcode.npos ? uniform(s.address)
+           : one_thread_                            ? uniform(name)
+                                                    : unknown();
   if (s.results.size() > 1) return unknown();
   std::vector<Place> p;
   for (const std::string_view a : s.arguments) {
@@ -455,6 +481,16 @@ void DataFlow::find_flat() {
   }
 }
 
+DataFlow::Place DataFlow::place(const Statement& access) const {
+  // "%rd5", "%rd5+28", "%rd5+-8" or "array+4".
+  const size_t plus = std::min(access.address.find('+'), access.address.size());
+  std::optional<Place> place = place_of(trimmed(access.address.substr(0, plus)));
+  if (place && plus < access.address.size())
+    if (const std::optional<Place> added = place_of(trimmed(access.address.substr(plus + 1))))
+      place = sum(*place, *added);
+  return place.value_or(unknown());
+}
+
 AddressOrigin DataFlow::origin(const Statement& access) const {
   AddressOrigin o;
   const Registers registers = registers_in(access.address);
@@ -465,16 +501,11 @@ AddressOrigin DataFlow::origin(const Statement& access) const {
   o.begins_of_data = !o.of_data && any(begins_of_data_) && !any(of_thread_);
   o.of_fraction = any(of_fraction_);
   o.of_loop = any(of_loop_);
+  o.wanders = any(wanders_);
   o.of_block = any(of_block_);
   o.bytes = access_bytes(access);
   o.contiguous = registers.size() == 1 && o.bytes > 0 && flat(registers.front()) == o.bytes;
-  // "%rd5", "%rd5+28", "%rd5+-8" or "array+4".
-  const size_t plus = std::min(access.address.find('+'), access.address.size());
-  std::optional<Place> place = place_of(trimmed(access.address.substr(0, plus)));
-  if (place && plus < access.address.size())
-    if (const std::optional<Place> added = place_of(trimmed(access.address.substr(plus + 1))))
-      place = sum(*place, *added);
-  const Place p = place.value_or(unknown());
+  const Place p = place(access);
   o.stride = p.stride;
   o.offset = static_cast<uint64_t>(std::max<int64_t>(0, p.offset));
   o.base = p.base;
@@ -488,12 +519,17 @@ std::vector<AddressOrigin> address_origins(std::vector<std::string> statements,
   // Several operations can be of one statement.
   std::set<std::string> seen;
   std::erase_if(statements, [&](const std::string& text) { return !seen.insert(text).second; });
-  const DataFlow program(statements);
+  const DataFlow program(statements), of_one_thread(statements, true);
   std::map<std::string_view, AddressOrigin> known;
   std::vector<AddressOrigin> found;
   for (const std::string& operation : operations) {
     const auto [at, first] = known.try_emplace(operation);
-    if (first) at->second = program.origin(parse(operation));
+    if (first) {
+      at->second = program.origin(parse(operation));
+      const AddressOrigin turns = of_one_thread.origin(parse(operation));
+      at->second.turn = turns.stride;
+      at->second.place_in_turn = turns.offset;
+    }
     found.push_back(at->second);
   }
   return found;

@@ -20,6 +20,8 @@ struct AddressOrigin {
   bool of_fraction = false;
   /// A register of which it follows has several definitions: a loop may give it another value each time.
   bool of_loop = false;
+  /// A loop counts such a register up in some turns and down in others, as a stack's top.
+  bool wanders = false;
   bool of_block = false;  ///< it follows from the block's number
   /// Threads of a row of the grid, in the order of their blocks, access one piece of memory from its
   /// beginning to its end: array[blockIdx.x * blockDim.x + threadIdx.x], and likewise in a loop.
@@ -30,6 +32,11 @@ struct AddressOrigin {
   uint64_t offset = 0;  ///< of the field: in the record, from `base`
   std::string base;     ///< what is added to it that is the same for all threads: the array
   uint64_t bytes = 0;   ///< that a thread accesses; 0 if the operation is none
+  /// Addresses of one thread in different turns of its loops are a multiple of these bytes apart: 0 if no
+  /// loop changes them, and 1 if nothing is known.
+  uint64_t turn = 0;
+  uint64_t place_in_turn =
+      0;  ///< where it lies between these multiples, from a start that accesses may share
 };
 
 /// `statements`: those of the whole kernel in PTX, such as "ld.global.f32 %f1, [%rd5+4]"; `operations`: for

@@ -153,5 +153,30 @@ TEST(AddressOrigins, ThreadsOfARowOfTheGridAccessOnePieceOfMemory) {
   EXPECT_FALSE(origin(changed, "ld.global.f32 %f1, [%rd2]").contiguous) << "a turn of the loop changes it";
 }
 
+/// a[depth] of a search, whose depth grows and shrinks as it finds ways and loses them.
+TEST(AddressOrigins, TheTopOfAStackWandersAndACounterDoesNot) {
+  Statements stack{"mov.u32 %r44, 0",          "mul.wide.s32 %rd4, %r44, 4", "add.s64 %rd5, %rd1, %rd4",
+                   "ld.local.u32 %r4, [%rd5]", "add.s32 %r44, %r44, -1",     "add.s32 %r44, %r44, 1"};
+  EXPECT_TRUE(origin(stack, "ld.local.u32 %r4, [%rd5]").wanders);
+  stack[4] = "add.s32 %r44, %r44, 4";
+  EXPECT_FALSE(origin(stack, "ld.local.u32 %r4, [%rd5]").wanders)
+      << "an unrolled loop and what it leaves over";
+}
+
+/// x[row * columns + c] in a loop over c: only the loop's steps count, not where the thread's row begins.
+TEST(AddressOrigins, TurnsOfALoopGoAlongARow) {
+  Statements rows{"mov.u32 %r1, %tid.x",      "ld.param.u32 %r2, [columns]", "ld.param.u64 %rd1, [x]",
+                  "mul.lo.s32 %r3, %r1, %r2", "mul.wide.s32 %rd2, %r3, 4",   "add.s64 %rd3, %rd1, %rd2",
+                  "mov.u64 %rd4, %rd3",       "ld.global.f32 %f1, [%rd4]",   "ld.global.f32 %f2, [%rd4+4]",
+                  "add.s64 %rd4, %rd4, 8"};
+  const AddressOrigin first = origin(rows, "ld.global.f32 %f1, [%rd4]");
+  const AddressOrigin second = origin(rows, "ld.global.f32 %f2, [%rd4+4]");
+  EXPECT_EQ(first.turn, 8u);
+  EXPECT_EQ(second.turn, 8u);
+  EXPECT_EQ((second.place_in_turn + 8 - first.place_in_turn) % 8, 4u);
+  rows.pop_back();
+  EXPECT_EQ(origin(rows, "ld.global.f32 %f1, [%rd4]").turn, 0u) << "no loop changes it";
+}
+
 }  // namespace
 }  // namespace gpusim::analysis

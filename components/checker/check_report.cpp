@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <tuple>
 
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
@@ -18,6 +21,25 @@ std::string dimensions(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.
 std::string source(const FindingPlace& p) {
   const std::string place = core::source_place(p.source.user, p.source.written);
   return place.empty() ? place : ", " + place;
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) {
+      out += text[at];
+      continue;
+    }
+    while (at + 1 < text.size() && std::isalnum(static_cast<unsigned char>(text[at + 1])) != 0) ++at;
+    out += '0';
+  }
+  return out;
+}
+
+/// "ld.global.u32" of a statement, without its guard.
+std::string operation(std::string_view ptx) {
+  if (ptx.starts_with('@')) ptx.remove_prefix(std::min(ptx.size(), ptx.find(' ') + 1));
+  return std::string(ptx.substr(0, ptx.find(' ')));
 }
 
 std::string json_place(const FindingPlace& p) {
@@ -58,6 +80,41 @@ std::string finding_text(const Finding& f) {
   return text;
 }
 
+std::vector<std::string> finding_texts(std::span<const Finding> findings) {
+  // Kind, kernel and line, of a race also the line of the access before; what is said, but for its numbers,
+  // and the operation: a line may have several mistakes.
+  using Line = std::tuple<FindingKind, std::string, std::string, uint32_t, std::string, uint32_t, std::string,
+                          std::string>;
+  struct Group {
+    const Finding* first = nullptr;
+    uint64_t statements = 0, occurrences = 0;
+  };
+  std::vector<Group> groups;
+  std::map<Line, size_t> known;
+  for (const Finding& f : findings) {
+    const core::SourceLine &at = f.place.source.user, &other = f.other.source.user;
+    size_t group = groups.size();
+    if (at.line != 0)
+      group = known
+                  .try_emplace({f.kind, f.kernel, at.file, at.line, other.file, other.line,
+                                without_numbers(f.detail.message), operation(f.place.ptx)},
+                               group)
+                  .first->second;
+    if (group == groups.size()) groups.push_back({&f, 0, 0});
+    ++groups[group].statements;
+    groups[group].occurrences += f.count;
+  }
+  std::vector<std::string> texts;
+  for (const Group& g : groups) {
+    texts.push_back(finding_text(*g.first));
+    if (g.statements > 1)
+      texts.back() +=
+          fmt::format("    and {} more statement{} of this line of the source, {} occurrences in all\n",
+                      g.statements - 1, g.statements == 2 ? "" : "s", g.occurrences);
+  }
+  return texts;
+}
+
 std::string check_summary(const CheckOptions& checks, size_t findings, const CheckCounts& counts) {
   std::string text = fmt::format("check {}: {}{} finding{}, {} occurrence{}", checks.text(),
                                  counts.overflowed ? "more than " : "", findings, findings == 1 ? "" : "s",
@@ -71,8 +128,9 @@ std::string check_summary(const CheckOptions& checks, size_t findings, const Che
 std::string check_report(const CheckOptions& checks, std::span<const Finding> findings,
                          const CheckCounts& counts) {
   std::string out;
-  for (const Finding& f : findings.first(std::min(kShown, findings.size()))) out += finding_text(f);
-  if (findings.size() > kShown) out += fmt::format("... and {} more\n", findings.size() - kShown);
+  const std::vector<std::string> texts = finding_texts(findings);
+  for (size_t i = 0; i < std::min(kShown, texts.size()); ++i) out += texts[i];
+  if (texts.size() > kShown) out += fmt::format("... and {} more\n", texts.size() - kShown);
   if (std::ranges::any_of(findings, [](const Finding& f) {
         return f.kind == FindingKind::kUninitialised && f.detail.space == isa::Space::kGlobal;
       }))

@@ -422,6 +422,37 @@ TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   EXPECT_EQ(log.size(), 2u);
 }
 
+TEST(FindingLogTest, StatementsOfOneLineAreToldTogether) {
+  const auto finding = [](FindingKind kind, uint32_t ptx_line, uint32_t line) {
+    Finding f;
+    f.kind = kind;
+    f.kernel = "k";
+    f.place.ptx_line = ptx_line;
+    f.place.source.user = {line == 0 ? "" : "k.cu", line};
+    f.count = 10;
+    return f;
+  };
+  using Kind = FindingKind;
+  const std::vector<Finding> all{finding(Kind::kOutOfBounds, 50, 7),   finding(Kind::kOutOfBounds, 52, 7),
+                                 finding(Kind::kUninitialised, 52, 7), finding(Kind::kOutOfBounds, 60, 8),
+                                 finding(Kind::kOutOfBounds, 54, 7),   finding(Kind::kOutOfBounds, 70, 0),
+                                 finding(Kind::kOutOfBounds, 71, 0)};
+  const std::vector<std::string> texts = finding_texts(all);
+  ASSERT_EQ(texts.size(), 5u) << "another kind, another line, and statements without a line stand alone";
+  EXPECT_THAT(texts[0], ::testing::StartsWith(finding_text(all[0])));
+  EXPECT_THAT(texts[0], ::testing::EndsWith(
+                            "    and 2 more statements of this line of the source, 30 occurrences in all\n"));
+  EXPECT_EQ(texts[1], finding_text(all[2]));
+  EXPECT_EQ(texts[4], finding_text(all[6]));
+  std::vector<Finding> others(3, all[0]);
+  others[0].detail.message = "4-byte load at 0x10a4 is outside: 0 bytes past the end of buffer 'a'";
+  others[1].detail.message = "4-byte load at 0x10b8 is outside: 20 bytes past the end of buffer 'a'";
+  others[2].detail.message = "4-byte load at 0x0 is outside: the address is a null pointer";
+  EXPECT_EQ(finding_texts(others).size(), 2u) << "other numbers are the same mistake, other words are not";
+  others[1].place.ptx = "st.global.u32 [%r1], %r2";
+  EXPECT_EQ(finding_texts(others).size(), 3u) << "another operation";
+}
+
 TEST(FindingLogTest, TellsWhatIsNewOnce) {
   isa::KernelImage image;
   image.name = "k";

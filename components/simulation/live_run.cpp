@@ -192,6 +192,10 @@ bool LiveRun::run() {
 
 double LiveRun::now_s() const { return static_cast<double>(engine_.now_fs()) * 1e-15; }
 
+void LiveRun::record(const std::function<void(core::Recorder&)>& write) const {
+  if (core::Recorder* const recorder = file_.recorder(); recorder != nullptr) write(*recorder);
+}
+
 void LiveRun::close(const std::vector<MemoryFingerprint>& buffers,
                     const std::function<void(core::Recorder&)>& more) {
   if (!error_.empty()) {

@@ -62,6 +62,8 @@ class LiveRun {
   [[nodiscard]] const std::string& failure() const { return error_; }
   /// Simulated seconds since the first work.
   [[nodiscard]] double now_s() const;
+  /// Writes further tables of the run now, so that a killed one leaves them.
+  void record(const std::function<void(core::Recorder&)>& write) const;
   /// Writes what is left to write; `buffers`: contents whose fingerprints the file keeps. `more`: writes
   /// further tables.
   void close(const std::vector<MemoryFingerprint>& buffers, const std::function<void(core::Recorder&)>& more);

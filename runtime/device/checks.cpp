@@ -116,8 +116,7 @@ void Device::end_export() {
 
 void Device::tell_findings() {
   if (checker_ == nullptr) return;
-  for (const comp::Finding& f : checker_->log().news()) {
-    std::string text = comp::finding_text(f);
+  for (std::string& text : comp::finding_texts(checker_->log().news())) {
     text.pop_back();  // the end of its last line
     warn(text);
   }

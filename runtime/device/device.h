@@ -501,7 +501,7 @@ class Device {
   void tell_unchosen();
   void report() const;
   void write_launches(core::Recorder& recorder) const;
-  void write_texts(core::Recorder& recorder) const;
+  void write_new_texts(core::Recorder& recorder);
   [[nodiscard]] double copy_seconds(Copy::Direction direction, uint64_t bytes) const;
 
   DeviceOptions options_;
@@ -563,9 +563,10 @@ class Device {
   void note_time(const comp::KernelResult& result);
   std::list<std::string> names_;  ///< of kernels that were launched, in the order of their first launches
   size_t names_run_ = 0;          ///< of these, when live_ ran last
-  const std::string* last_name_ = nullptr;  ///< of the last launch
-  std::vector<LaunchRecord> records_;       ///< of a run that is recorded
-  std::vector<Module::Text> timed_texts_;   ///< likewise, of modules with launches that were simulated
+  const std::string* last_name_ = nullptr;       ///< of the last launch
+  std::vector<LaunchRecord> records_;            ///< of a run that is recorded
+  std::vector<Module::Text> timed_texts_;        ///< likewise, of modules with launches that were simulated
+  uint64_t texts_written_ = 0, text_bytes_ = 0;  ///< of these
   struct TimedKernel {
     std::string name;
     uint64_t launches = 0, cycles = 0;

@@ -50,13 +50,13 @@ void Device::write_launches(core::Recorder& recorder) const {
 }
 
 /// Advice and comparisons read what kernels do in the whole text: operations name a part of it.
-void Device::write_texts(core::Recorder& recorder) const {
+void Device::write_new_texts(core::Recorder& recorder) {
   constexpr uint64_t kMost = uint64_t{64} << 20;  // all together; libraries of kernels are larger
-  uint64_t bytes = 0, n = 0;
-  for (const Module::Text& text : timed_texts_) {
-    bytes += text.ptx.size();
-    if (bytes > kMost) return;
-    comp::TableBuilder t(fmt::format("program_ptx/{}", n++), "a PTX file of the program");
+  while (texts_written_ < timed_texts_.size()) {
+    const Module::Text& text = timed_texts_[texts_written_];
+    if (text_bytes_ + text.ptx.size() > kMost) return;
+    text_bytes_ += text.ptx.size();
+    comp::TableBuilder t(fmt::format("program_ptx/{}", texts_written_++), "a PTX file of the program");
     t.text_column("file", "as the tables per_pc of its kernels name it");
     t.text_column("text", "all of it");
     t.text(0, text.name);
@@ -122,7 +122,7 @@ void Device::finish() {
     try {
       live_->close(contents, [this](core::Recorder& recorder) {
         write_launches(recorder);
-        write_texts(recorder);
+        write_new_texts(recorder);
       });
     } catch (const std::exception& error) {
       warn(as_error(error.what()));

@@ -646,6 +646,8 @@ void Device::flush() {
   try {
     children_->machine_runs = true;
     machine_thread_ = std::this_thread::get_id();
+    // Before the kernels end: a program that is killed leaves the texts of what was simulated.
+    live_->record([this](core::Recorder& recorder) { write_new_texts(recorder); });
     good = live_->run();
     children_->machine_runs = false;
     progress_.clear();
