@@ -56,9 +56,10 @@ constexpr uint32_t kPlenty = 32;
 /// registers of a kernel, up to which those in loops stay there from one iteration to the next (least mean
 /// error over the kernels that were studied).
 constexpr uint32_t kStays = 16, kFewConstants = 4, kSmallKernel = 16;
-/// Up to so many registers, and so many more than are wanted at once, operands have banks of their own (least
-/// mean error over the kernels that were studied; 0 to 6 and 8 to 14 differ by less than 0.1 %).
-constexpr uint32_t kBanksUpTo = 12, kMoreForBanks = 2;
+/// Up to so many registers, or as many as are wanted at once, operands have banks of their own; and with so
+/// many wanted at once, what a shuffle reads is not given again before it has read it (least mean error over
+/// the kernels that were studied and the stored ones).
+constexpr uint32_t kBanksUpTo = 10, kShufflesRestUpTo = 8;
 constexpr uint32_t kStackRegister = 1;
 
 /// Half-steps, both inclusive.
@@ -111,7 +112,7 @@ class RegisterFile {
 bool shuffles(const Op& op) {
   return op.op_class == OpClass::kWarp && static_cast<Opcode>(op.opcode()) == Opcode::kShfl;
 }
-bool reads_late(const Op& op) { return op.is_memory() ? op.memory.space != Space::kParam : shuffles(op); }
+
 /// Of the time until registers have been read, in halves of an operation.
 uint32_t time_taken(const Op& op) {
   return parts_pair(op) ? 0 : op.op_class == OpClass::kFp64 ? kOfDoubles : kOperation;
@@ -119,10 +120,12 @@ uint32_t time_taken(const Op& op) {
 
 class Assignment {
  public:
-  /// `hoists`: constants that the operations of a loop need are made before it.
-  Assignment(const Program& program, const Flow& flow, bool hoists)
+  /// `hoists`: constants that the operations of a loop need are made before it. `rests_shuffled`: what
+  /// shuffles read is not given again before they have.
+  Assignment(const Program& program, const Flow& flow, bool hoists, bool rests_shuffled)
       : program_(program),
         hoists_(hoists),
+        rests_shuffled_(rests_shuffled),
         live_(compute_liveness(program, flow)),
         weights_(block_weights(program)),
         wanted_(program.vars.size()),
@@ -219,7 +222,7 @@ class Assignment {
     const uint32_t bank = taken[0] > taken[1] ? 1 : 0;
     uint32_t at = bank;
     while (!fits_at(at)) at += 2;
-    return at < std::max(kBanksUpTo, wanted() + kMoreForBanks) ? std::optional(bank) : std::nullopt;
+    return at < std::max(kBanksUpTo, wanted()) ? std::optional(bank) : std::nullopt;
   }
 
   /// Where a source of what makes `group` stands, or what is made of it, if it can stand there and that is in
@@ -342,6 +345,9 @@ class Assignment {
     });
   }
 
+  [[nodiscard]] bool reads_late(const Op& op) const {
+    return op.is_memory() ? op.memory.space != Space::kParam : rests_shuffled_ && shuffles(op);
+  }
   [[nodiscard]] bool is_uniform(const Value& v) const {
     return !v.is_literal() && v.var < program_.uniform.size() && program_.uniform[v.var];
   }
@@ -562,7 +568,7 @@ class Assignment {
   }
 
   const Program& program_;
-  bool hoists_;
+  bool hoists_, rests_shuffled_;
   bool too_many_ = false;
   const Liveness live_;
   const std::vector<double> weights_;
@@ -581,12 +587,14 @@ class Assignment {
 }  // namespace
 
 uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit) {
-  const Assignment plain(program, flow, false);
+  std::optional<Assignment> plain(std::in_place, program, flow, false, false);
+  const bool rests_shuffled = plain->wanted() <= kShufflesRestUpTo;
+  if (rests_shuffled) plain.emplace(program, flow, false, true);
   std::optional<Assignment> hoisted;
-  if (plain.wanted() + kUnnamed <= kSmallKernel) hoisted.emplace(program, flow, true);
+  if (plain->wanted() + kUnnamed <= kSmallKernel) hoisted.emplace(program, flow, true, rests_shuffled);
   const bool hoists =
       hoisted && !hoisted->too_many_bases() && hoisted->named(false) + kUnnamed <= kSmallKernel;
-  const Assignment& assignment = hoists ? *hoisted : plain;
+  const Assignment& assignment = hoists ? *hoisted : *plain;
   const bool calls =
       program.is_function || std::ranges::any_of(program.blocks, [](const Block& block) {
         return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::kCall; });
