@@ -83,16 +83,30 @@ bool FunctionalRunner::holds_stores(const std::vector<Warp>& warps) {
   return std::ranges::any_of(warps, &Warp::held);
 }
 
-bool FunctionalRunner::holds_enough(const KernelLaunch& run) const {
-  constexpr uint64_t kMostBytes = uint64_t{64} << 20;
-  if (!run.image->has_foreign_stores || waiting_.empty()) return false;
+bool FunctionalRunner::may_wait_more(const KernelLaunch& run) {
+  if (!run.image->has_foreign_stores || waiting_.empty()) return true;
   const uint64_t thread = isa::kRowBytes / isa::kWarpSize * run.image->num_rows + run.image->local_bytes;
   const uint64_t bytes = thread * isa::kWarpSize * run.warps_per_block + run.shared_bytes;
-  return waiting_.size() * bytes >= kMostBytes && holds_stores(waiting_.front().warps);
+  if (waiting_.size() * bytes < most_waiting_bytes_) return true;
+  if (in_vain_ < waiting_.size()) return false;
+  most_waiting_bytes_ *= 2;  // they wait for others that have not begun
+  return true;
+}
+
+void FunctionalRunner::note_turn_in_vain() {
+  // So many, times the blocks that wait, show that blocks wait for each other in an order of their own: one
+  // that is held back makes all the others wait. Blocks that meet have fewer.
+  constexpr uint64_t kRounds = 4, kFewBlocks = 64;
+  if (++vain_turns_ <= kRounds * std::max<uint64_t>(waiting_.size(), kFewBlocks) || !holds_back_) return;
+  holds_back_ = false;
+  most_waiting_bytes_ = 1;  // block after block again, as far as possible
 }
 
 void FunctionalRunner::release_stores() {
-  for (Warp& warp : warps_) warp.held = false;
+  for (Warp& warp : warps_) {
+    warp.held = false;
+    if (!holds_back_) warp.holds = 0;
+  }
 }
 
 bool FunctionalRunner::lets_others_catch_up(Warp& warp, const MicroOp& op) {

@@ -34,6 +34,9 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run, uint64_t oper
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
   unbegun_turns_ = in_vain_ = 0;
+  vain_turns_ = 0;
+  holds_back_ = true;
+  most_waiting_bytes_ = kWaitingBytes;
   rounds_ = 0;
   waiting_.clear();
   run.clusters.clear();
@@ -55,7 +58,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
   while (next_ < run.num_blocks || !waiting_.empty()) {
     // Those that wait have their turn when no other can begin.
     const bool may_begin = next_ < run.num_blocks && unbegun_turns_ == 0;
-    const bool begins = may_begin && size == 1 && waiting_.size() < together && !holds_enough(run);
+    const bool begins = may_begin && size == 1 && waiting_.size() < together && may_wait_more(run);
     if (begins) {
       if (!fresh) prepare(run);
       const uint64_t block = next_++;
@@ -77,6 +80,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
     }
     in_vain_ = moved || turn == Turn::kDone ? 0 : in_vain_ + 1;
     has_moved_ = has_moved_ || in_vain_ == 0;
+    if (in_vain_ != 0 && run.image->has_foreign_stores) note_turn_in_vain();
     if (turn != Turn::kPaused) rounds_ = 0;
     if (turn == Turn::kPaused) {
       // It goes on before others begin, so that no more blocks are under way than without pauses.
@@ -178,8 +182,9 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
   ++run.sm[0].blocks;
   run.sm[0].warps += run.warps_per_block;
   // What traces a kernel takes block after block.
-  const bool holds = image.has_foreign_stores && tracer_ == nullptr && run.cluster_blocks() == 1 &&
-                     run.blocks_together > 1 && (next_ < run.num_blocks || !waiting_.empty());
+  const bool holds = holds_back_ && image.has_foreign_stores && tracer_ == nullptr &&
+                     run.cluster_blocks() == 1 && run.blocks_together > 1 &&
+                     (next_ < run.num_blocks || !waiting_.empty());
   for (uint32_t w = 0; w < run.warps_per_block; ++w) {
     set_block_index(run, block, warps_[w].context);
     Warp& warp = warps_[w];

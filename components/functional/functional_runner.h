@@ -59,6 +59,7 @@ class FunctionalRunner {
 
  private:
   static constexpr uint32_t kNoWait = ~0u;
+  static constexpr uint64_t kWaitingBytes = uint64_t{64} << 20;  ///< of blocks that wait, at first
   struct Warp {
     SimtStack stack;
     DivergentGroups groups;
@@ -111,8 +112,9 @@ class FunctionalRunner {
   /// Warps of the present block that wait for the barrier of their cluster go on.
   void release_cluster(const KernelLaunch& run);
   [[nodiscard]] bool waits_for_cluster() const;
-  /// Blocks that are held back take as much memory as they may.
-  [[nodiscard]] bool holds_enough(const KernelLaunch& run) const;
+  /// Blocks that wait take less memory than they may. They may take more once all have had a turn in vain.
+  [[nodiscard]] bool may_wait_more(const KernelLaunch& run);
+  void note_turn_in_vain();
   [[nodiscard]] static bool holds_stores(const std::vector<Warp>& warps);
   void release_stores();
   /// The warp has left a barrier and comes to what the others reach at about the same time on a GPU.
@@ -157,9 +159,12 @@ class FunctionalRunner {
   bool deadlock_ = false, has_moved_ = false;
   uint64_t pause_at_ = kNoPause;  ///< in operations_
   // Of the launch that runs or waits.
-  uint64_t next_ = 0;          ///< block that begins next, in the order of KernelLaunch::block_in_order
-  size_t unbegun_turns_ = 0;   ///< of waiting blocks, from the front: they have not had a whole turn yet
-  size_t in_vain_ = 0;         ///< turns of waiting blocks since something happened
+  uint64_t next_ = 0;         ///< block that begins next, in the order of KernelLaunch::block_in_order
+  size_t unbegun_turns_ = 0;  ///< of waiting blocks, from the front: they have not had a whole turn yet
+  size_t in_vain_ = 0;        ///< turns of waiting blocks since something happened
+  uint64_t vain_turns_ = 0;   ///< all of them
+  bool holds_back_ = true;    ///< blocks at stores to what others read
+  uint64_t most_waiting_bytes_ = kWaitingBytes;
   uint32_t rounds_ = 0;        ///< of the present block's turn, with those before a pause
   std::deque<Block> waiting_;  ///< blocks that were put aside
   // The present block.

@@ -167,11 +167,14 @@ TEST(WaitingLoops, AreThoseWithAtomicsAndVolatileLoads) {
 }
 
 TEST(ForeignStores, AreToArraysThatTheKernelReadsElsewhere) {
-  const auto marked = [](std::string_view body) {
+  const auto marked = [](std::string_view body, LoweringLevel at = LoweringLevel::kClean) {
+    LoweringOptions options = level(at);
+    options.address_of = [](const Variable& v) { return kDeviceMemoryBase + (v.name == "g" ? 0 : 4096); };
     const KernelImage image =
         lower_ok(thread_kernel(".reg .b32 %r<4>; .reg .b64 %d<4>; .shared .align 4 .b8 s[512];",
-                               std::string(body) + " ret;"),
-                 level(LoweringLevel::kClean));
+                               std::string(body) + " ret;", "sm_35",
+                               ".global .align 4 .b8 g[4096]; .global .align 4 .b8 h[4096];"),
+                 options);
     const auto of_kind = [&](OpKind kind) {
       return std::ranges::count_if(image.ops,
                                    [kind](const MicroOp& op) { return op.kind == kind && op.others_access; });
@@ -189,6 +192,15 @@ TEST(ForeignStores, AreToArraysThatTheKernelReadsElsewhere) {
   EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; st.global.u32 [%in], %r0;"), pair(0, 0)) << "its own place";
   EXPECT_EQ(marked("ld.global.u32 %r0, [%in]; st.global.u32 [%out+4], %r0;"), pair(0, 0)) << "another array";
   EXPECT_EQ(marked("ld.global.nc.u32 %r0, [%in]; st.global.u32 [%in+4], %r0;"), pair(0, 0)) << "read only";
+  const std::string of_g = "mov.u64 %d0, g; add.s64 %d1, %d0, %off; ld.global.u32 %r0, [%d1+4]; ";
+  EXPECT_EQ(marked(of_g + "st.global.u32 [%d1], %r0;"), pair(1, 1)) << "a variable";
+  EXPECT_EQ(marked(of_g + "st.global.u32 [%d1], %r0;", LoweringLevel::kNone), pair(1, 1));
+  EXPECT_EQ(marked(of_g + "mov.u64 %d2, h; add.s64 %d3, %d2, %off; st.global.u32 [%d3], %r0;"), pair(0, 0))
+      << "another variable";
+  EXPECT_EQ(marked("add.s64 %d0, %in, -256; ld.global.u32 %r0, [%d0]; add.s64 %d1, %out, -256; "
+                   "st.global.u32 [%d1+4], %r0;"),
+            pair(0, 0))
+      << "a distance that two arrays have in common";
   EXPECT_EQ(marked("ld.shared.u32 %r0, [s]; st.shared.u32 [s+4], %r0; st.global.u32 [%out], %r0;"),
             pair(0, 0));
 }

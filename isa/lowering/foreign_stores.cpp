@@ -3,6 +3,7 @@
 // same time, so a kernel that marks the vertices that are next in the array that says which have their turn
 // now finds old marks in most of them. Runs for values, which take block after block, hold such stores back.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -13,15 +14,18 @@
 namespace gpusim::isa::lir {
 namespace {
 
-/// An array: a parameter with its address, by its offset, or a variable.
+/// An array: a parameter with its address, by its offset, or a variable, by its address.
 using Array = std::pair<bool, uint64_t>;
 using Arrays = std::set<Array>;
+/// Of an address that may be in more arrays nothing is known: a way through many addresses would have most.
+constexpr size_t kMostArrays = 8;
 /// Where an access begins.
 using AccessPlace = std::tuple<Var, uint64_t, int64_t>;
 
 class Addresses {
  public:
-  explicit Addresses(const Program& program) : arrays_(program.vars.size()) {
+  explicit Addresses(const Program& program)
+      : globals_(program.globals), arrays_(program.vars.size()), unknown_(program.vars.size(), false) {
     // What goes through a loop needs a sweep more.
     constexpr int kMostSweeps = 8;
     bool changed = true;
@@ -35,15 +39,23 @@ class Addresses {
 
   [[nodiscard]] Arrays of(const Value& value) const {
     if (!value.is_literal()) return arrays_[value.var];
-    return value.object == kNoObject ? Arrays{} : Arrays{Array{false, value.object}};
+    return value.is_number() ? variable_at(value.bits) : Arrays{};
   }
   [[nodiscard]] Arrays of(const Op& access) const {
-    if (!access.memory.has_base)
-      return access.memory.object == kNoObject ? Arrays{} : Arrays{Array{false, access.memory.object}};
-    return of(access.src[0]);
+    Arrays found = access.memory.has_base ? of(access.src[0]) : Arrays{};
+    // An address that was added may stand here, where there is a base too.
+    if (access.memory.object == kNoObject)
+      found.merge(variable_at(static_cast<uint64_t>(access.memory.offset)));
+    return found;
   }
 
  private:
+  [[nodiscard]] Arrays variable_at(uint64_t address) const {
+    const auto behind = globals_.upper_bound(address);
+    if (behind == globals_.begin()) return {};
+    const auto& [start, bytes] = *std::prev(behind);
+    return address - start < bytes ? Arrays{Array{false, start}} : Arrays{};
+  }
   bool pass_on(const Op& op) {
     if (op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base &&
         op.memory.element_bytes == 8) {
@@ -68,13 +80,22 @@ class Addresses {
       default:
         return false;
     }
+    if (unknown_[op.dst[0]]) return false;
     Arrays& result = arrays_[op.dst[0]];
     const size_t before = result.size();
-    for (int i = first; i < op.num_src; ++i) result.merge(of(op.src[i]));
-    return result.size() != before;
+    bool unknown = false;
+    for (int i = first; i < op.num_src; ++i) {
+      unknown = unknown || (!op.src[i].is_literal() && unknown_[op.src[i].var]);
+      result.merge(of(op.src[i]));
+    }
+    if (!unknown && result.size() <= kMostArrays) return result.size() != before;
+    result.clear();
+    return unknown_[op.dst[0]] = true;
   }
 
+  const std::map<uint64_t, uint64_t>& globals_;
   std::vector<Arrays> arrays_;
+  std::vector<bool> unknown_;
 };
 
 bool is_global(const Op& op) {

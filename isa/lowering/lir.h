@@ -137,6 +137,7 @@ struct Program {
   std::vector<LaunchConstant> launch_constants;
   std::map<uint64_t, uint64_t> constants;     ///< variables in constant memory that the code names:
                                               ///< addresses and bytes
+  std::map<uint64_t, uint64_t> globals;       ///< likewise, in global memory
   std::vector<std::vector<uint32_t>> tables;  ///< blocks of a brx.idx
   std::vector<std::pair<Var, Var>> splits;    ///< part and whole, from split_local_ranges()
   /// 32-bit variable with the local address of this activation's frame: base of all local accesses of a

@@ -371,6 +371,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit, simd);
     lir::coalesce(program, flow);
   } else {
+    lir::mark_foreign_stores(program);
     lir::time_as_machine(program);
   }
   const uint32_t declared_bytes = program.local_bytes;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "isa/tests/lowering_test_util.h"
 
@@ -22,7 +24,12 @@ std::string kernel_of(int variables, const std::string& body) {
 double seconds_to_lower(const std::string& text) {
   const Module module = parse_ok(text);
   const std::clock_t start = std::clock();
-  const auto lowered = lower_kernel(module, *module.entries().at(0), level(LoweringLevel::kSchedule, 0, 80));
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, 80);
+  std::map<std::string, uint64_t> addresses;
+  options.address_of = [&](const Variable& v) {
+    return addresses.try_emplace(v.name, kDeviceMemoryBase + 4096 * addresses.size()).first->second;
+  };
+  const auto lowered = lower_kernel(module, *module.entries().at(0), options);
   const std::clock_t end = std::clock();
   EXPECT_TRUE(std::holds_alternative<KernelImage>(lowered));
   return static_cast<double>(end - start) / CLOCKS_PER_SEC;
@@ -89,6 +96,22 @@ std::string stores_through_two_pointers(int n) {
   return kernel_of(1, body);
 }
 TEST(LoweringTime, GrowsAsStoresThroughTwoPointersDo) { expect_no_square(stores_through_two_pointers, 3000); }
+
+/// Addresses that may be those of more and more variables.
+std::string addresses_of_variables(int n) {
+  std::string variables, body = "mov.u64 %d0, %in;\nld.global.u32 %r1, [%in];\n";
+  for (int i = 0; i < n; ++i) {
+    variables += fmt::format(".global .align 4 .b8 g{}[4096];\n", i);
+    body += fmt::format(
+        "mov.u64 %e, g{0};\nadd.s64 %e, %e, %off;\nsetp.eq.s32 %p, %r1, {0};\n"
+        "selp.b64 %d{1}, %d{0}, %e, %p;\nst.global.u32 [%d{1}], %r1;\nld.global.u32 %r2, [%d{1}+4];\n"
+        "add.s32 %r1, %r1, %r2;\n",
+        i, i + 1);
+  }
+  return thread_kernel(fmt::format(".reg .b64 %d<{}>, %e; .reg .b32 %r<3>; .reg .pred %p;", n + 1),
+                       body + "ret;", "sm_35", variables);
+}
+TEST(LoweringTime, GrowsAsAddressesOfVariablesDo) { expect_no_square(addresses_of_variables, 250); }
 
 }  // namespace
 }  // namespace gpusim::isa

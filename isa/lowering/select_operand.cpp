@@ -176,6 +176,7 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
       if (!options_.address_of) break;
       a.offset = static_cast<int64_t>(options_.address_of(*v));
       if (v->space == Space::kConst) program_.constants[static_cast<uint64_t>(a.offset)] = v->bytes;
+      if (v->space == Space::kGlobal) program_.globals[static_cast<uint64_t>(a.offset)] = v->bytes;
       return a;
     case Space::kParam: {
       const auto it = frame.slots.find(name);

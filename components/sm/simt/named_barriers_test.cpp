@@ -278,6 +278,50 @@ TEST(SideBySide, BlocksReadWhatOthersHaveStoredBefore) {
   expect_values(kBlocksSideBySide, "meets", 4, 1, {1, 1, 1, 1, 1, 1, 1, 1}, {});
 }
 
+/// Each block waits for the word of the one before it and stores one more.
+constexpr const char* kBlocksInARow = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry chain(.param .u64 data)
+{
+  .reg .u64 %d<3>;
+  .reg .u32 %r<3>;
+  .reg .pred %p;
+  ld.param.u64 %d0, [data];
+  mov.u32 %r0, %ctaid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d2, %d0, %d1;
+  mov.u32 %r1, 0;
+  setp.eq.u32 %p, %r0, 0;
+  @%p bra STORE;
+WAIT:
+  ld.volatile.global.u32 %r1, [%d2+-4];
+  setp.eq.u32 %p, %r1, 0;
+  @%p bra WAIT;
+STORE:
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [%d2], %r1;
+  ret;
+}
+)";
+
+TEST(SideBySide, BlocksThatWaitForEachOtherAreNotHeldBackForLong) {
+  constexpr uint32_t kBlocks = 2048;
+  // Warp operations: held back one after the other, with a turn in vain of all others for each, they take
+  // over ten times as many.
+  constexpr uint64_t kEnough = 1000 * kBlocks;
+  std::string file = launch("chain", kBlocks, 1);
+  file.replace(file.find("count = 64"), 10, "count = 2048");
+  SimulationOptions o = test::program(kBlocksInARow, file, {kIndependent});
+  o.functional = true;
+  o.max_cycles = kEnough;
+  const Outcome outcome = test::run_apart(o);
+  EXPECT_EQ(outcome.status, "complete") << outcome.reason;
+  std::vector<uint32_t> words;
+  for (uint32_t i = 1; i <= kBlocks; ++i) words.push_back(i);
+  EXPECT_EQ(outcome.values, fmt::format("data: {:x}\n", test::digest(words.data(), 4 * words.size())));
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30
