@@ -37,7 +37,7 @@ Pair pair_of(const Op& op) {
 }  // namespace
 
 bool parts_pair(const Op& op) {
-  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
+  return op.kind == OpKind::kAlu && op.num_src != 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
          second_type(op) != Type::kNone && type_bytes(second_type(op)) == 4;
 }
 
