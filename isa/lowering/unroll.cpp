@@ -27,7 +27,10 @@ class Unroller {
  public:
   /// `again`: only loops around what became code just now.
   Unroller(Program& program, const Flow& flow, SimdLevel level, bool again)
-      : program_(program), level_(level), again_(again), divergent_(find_divergence(program, flow).variables) {}
+      : program_(program),
+        level_(level),
+        again_(again),
+        divergent_(find_divergence(program, flow).variables) {}
 
   /// Whether a loop became others.
   bool run() {
