@@ -10,6 +10,7 @@
 
 #include "analysis/advice/origins.h"
 #include "analysis/advice/ptx_text.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {

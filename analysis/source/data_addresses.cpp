@@ -91,6 +91,17 @@ Statement parse(std::string_view text) {
   return s;
 }
 
+// Constants can be of any size, as those of random numbers are: sums wrap around as the machine's do.
+int64_t wrapped_sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrapped_difference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+uint64_t magnitude(int64_t a) {
+  return a < 0 ? uint64_t{0} - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
+}
+
 /// Loads of what threads or the host have stored, other than parameters, constants and a thread's own memory.
 bool loads_data(const Statement& s) {
   constexpr std::array<std::string_view, 4> kLoads{"ld", "ldu", "tex", "tld4"};
@@ -221,6 +232,7 @@ bool DataFlow::wanders(std::string_view r) const {
     const Statement& s = statements_[d];
     if (s.stem != "add" || !counts_up(d, r)) continue;
     for (const std::string_view a : s.arguments) {
+      if (a.empty()) continue;  // nothing between two commas
       const bool negative = a.starts_with('-');
       if (negative || std::isdigit(static_cast<unsigned char>(a.front())) != 0) (negative ? down : up) = true;
     }
@@ -292,14 +304,14 @@ void DataFlow::find_fractions() {
 
 DataFlow::Place DataFlow::reduced(Place p) {
   if (p.stride > 0) {
-    const auto stride = static_cast<int64_t>(p.stride);
-    p.offset = (p.offset % stride + stride) % stride;
+    const uint64_t rest = magnitude(p.offset) % p.stride;
+    p.offset = static_cast<int64_t>(p.offset < 0 && rest != 0 ? p.stride - rest : rest);
   }
   return p;
 }
 
 DataFlow::Place DataFlow::sum(const Place& a, const Place& b) {
-  Place p{std::gcd(a.stride, b.stride), a.offset + b.offset, a.base};
+  Place p{std::gcd(a.stride, b.stride), wrapped_sum(a.offset, b.offset), a.base};
   if (!b.base.empty())
     p.base = a.base.empty() ? b.base : std::min(a.base, b.base) + " + " + std::max(a.base, b.base);
   return reduced(p);
@@ -311,16 +323,15 @@ DataFlow::Place DataFlow::product(const Place& a, const Place& b, std::string_vi
   const Place& value = a.constant() ? b : a;
   const int64_t by = a.constant() ? a.offset : b.offset;
   if (!value.base.empty()) return unknown();
-  constexpr int64_t kMost = int64_t{1} << 24;  // no records are larger
-  if (std::abs(by) > kMost || value.stride > kMost || std::abs(value.offset) > kMost) return unknown();
-  return reduced({value.stride * static_cast<uint64_t>(std::abs(by)), value.offset * by, {}});
+  constexpr uint64_t kMost = uint64_t{1} << 24;  // no records are larger
+  if (magnitude(by) > kMost || value.stride > kMost || magnitude(value.offset) > kMost) return unknown();
+  return reduced({value.stride * magnitude(by), value.offset * by, {}});
 }
 
 DataFlow::Place DataFlow::either(const Place& a, const Place& b) {
   if (a.base != b.base) return unknown();
-  return reduced(
-      {std::gcd(std::gcd(a.stride, b.stride), static_cast<uint64_t>(std::abs(a.offset - b.offset))), a.offset,
-       a.base});
+  return reduced({std::gcd(std::gcd(a.stride, b.stride), magnitude(wrapped_difference(a.offset, b.offset))),
+                  a.offset, a.base});
 }
 
 std::optional<DataFlow::Place> DataFlow::place_of(std::string_view operand) const {
@@ -360,7 +371,8 @@ std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
   const size_t n = p.size();
   if (n == 1 && (s.stem == "mov" || s.stem == "cvt" || s.stem == "cvta")) return p[0];
   if (n == 2 && s.stem == "add") return sum(p[0], p[1]);
-  if (n == 2 && s.stem == "sub" && p[1].base.empty()) return sum(p[0], {p[1].stride, -p[1].offset, {}});
+  if (n == 2 && s.stem == "sub" && p[1].base.empty())
+    return sum(p[0], {p[1].stride, wrapped_difference(0, p[1].offset), {}});
   if (n == 2 && s.stem == "mul" && s.opcode.find(".hi") == s.opcode.npos) return product(p[0], p[1], name);
   if (n == 3 && s.stem == "mad" && s.opcode.find(".hi") == s.opcode.npos)
     return sum(product(p[0], p[1], name), p[2]);

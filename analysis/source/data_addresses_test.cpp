@@ -178,5 +178,30 @@ TEST(AddressOrigins, TurnsOfALoopGoAlongARow) {
   EXPECT_EQ(origin(rows, "ld.global.f32 %f1, [%rd4]").turn, 0u) << "no loop changes it";
 }
 
+/// A step of a generator of random numbers, and numbers that have no opposite.
+TEST(AddressOrigins, ConstantsOfAnySizeWrapAround) {
+  const Statements random{"mov.u32 %r1, %tid.x",
+                          "mul.wide.u32 %rd1, %r1, 4",
+                          "add.s64 %rd2, %rd1, 7046029254386353132",
+                          "add.s64 %rd3, %rd2, 7046029254386353132",
+                          "mul.lo.s64 %rd4, %rd1, -9223372036854775808",
+                          "sub.s64 %rd5, %rd1, -9223372036854775808",
+                          "selp.b64 %rd6, 9223372036854775807, -9223372036854775808, %p1",
+                          "selp.b64 %rd7, 0, -9223372036854775808, %p1"};
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd3]").stride, 4u);
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd2+7046029254386353132]").stride, 4u);
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd1+-8]").offset, 0u);
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd1+-6]").offset, 2u);
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd4]").stride, 1u) << "no record is as large";
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd5+4]").stride, 4u);
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd6]").stride, 1u) << "their difference wraps around";
+  EXPECT_EQ(origin(random, "ld.global.u32 %r2, [%rd7]").stride, uint64_t{1} << 63);
+}
+
+TEST(AddressOrigins, WhatIsNoStatementSaysLess) {
+  const Statements broken{"mov.u32 %r1, 0", "add.s32 %r1, , %r1", "mul.wide.s32 %rd1, %r1, 4"};
+  EXPECT_FALSE(origin(broken, "ld.local.u32 %r2, [%rd1]").wanders);
+}
+
 }  // namespace
 }  // namespace gpusim::analysis

@@ -8,6 +8,7 @@
 #include "components/checker/check_report.h"
 #include "components/simulation/table_builder.h"
 #include "runtime/device/device.h"
+#include "runtime/device/environment.h"
 #include "runtime/device/work.h"
 #include "simcore/memory/fingerprint.h"
 #include "simcore/text/kernel_name.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/ptx/diagnostics.h"
 #include "isa/ptx/parser/parser_impl.h"
 #include "isa/ptx/verifier/verifier.h"
 
