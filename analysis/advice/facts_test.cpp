@@ -1,6 +1,9 @@
 // What a kernel did, as the rules look at it: places of its accesses and waits of its warps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "analysis/advice/rules_fixture.h"
 
 namespace gpusim::analysis::advice {
@@ -159,6 +162,21 @@ TEST_F(RulesTest, ALoadAtALoadedPlaceIsNotOnItsWayWithTheIndex) {
   EXPECT_TRUE(f.leads(2));
   const std::vector<double>& chain = f.estimator().recorded().chain;
   EXPECT_NEAR(chain[2], chain[0], 1) << "two waits, one after the other";
+}
+
+TEST_F(RulesTest, ARegisterThatIsWrittenThousandsOfTimesTakesNoTime) {
+  kernel.name = "k";
+  const auto seconds = [&](int sums) {
+    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\n";
+    for (int i = 0; i < sums; ++i) program += "ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\n";
+    program += "ret;\n}";
+    const std::clock_t begin = std::clock();
+    EXPECT_FALSE(facts().turns_follow());
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(1000);  // warms up
+  const double few = std::min(seconds(1000), seconds(1000));
+  EXPECT_LT(seconds(4000), 10 * few) << "16 would be quadratic";
 }
 
 TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {

@@ -90,6 +90,7 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
     if (where.size() < 2 && r != kLocalMemory) continue;
     // Back from its definitions: whether one of them follows from it, by more than sums.
     std::set<std::pair<size_t, bool>> seen;
+    std::set<std::pair<const std::vector<size_t>*, bool>> followed;  // all definitions of a register at once
     std::vector<std::pair<size_t, bool>> left;
     for (const size_t d : where)
       if (static_cast<double>(executed[d]) >= kMuch * static_cast<double>(most)) left.emplace_back(d, true);
@@ -102,8 +103,9 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
           const bool only_sums = sums && adds_up(steps[at], operand);
           if (of == r && !only_sums) return true;
           if (of == r) continue;
-          if (const auto d = definitions.find(of); d != definitions.end())
-            for (const size_t next : d->second) left.emplace_back(next, only_sums);
+          const auto d = definitions.find(of);
+          if (d == definitions.end() || !followed.insert({&d->second, only_sums}).second) continue;
+          for (const size_t next : d->second) left.emplace_back(next, only_sums);
         }
     }
   }
