@@ -111,7 +111,10 @@ class Counter {
     for (const auto& [key, subroutine] : subroutines_)
       add_mix(subroutine.count, subroutine.mix, subroutine.own);
     branches();
-    add(MachineClass::kControl, parted_instructions(program_, divergence_.blocks));
+    const PartedInstructions parted = parted_instructions(program_, divergence_.blocks);
+    add(MachineClass::kControl, parted.control);
+    add(MachineClass::kInteger, parted.integer);
+    add(MachineClass::kWarp, parted.exchanges);
     return classes_;
   }
 

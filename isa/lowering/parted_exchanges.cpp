@@ -12,12 +12,12 @@ namespace {
 /// The first machine whose second way gathers the lanes in place (warpsync.collective); before, it calls a
 /// routine that does.
 constexpr int kGathersInPlaceFrom = 90;
-/// The mask and the test, the first moves, and the branch back; for each exchange, warpsync, itself, and
-/// endcollective.
-constexpr uint32_t kWayInPlace = 6, kExchangeInPlace = 3;
-/// The test and the branch back; for each exchange four moves and a call, of a routine that exchanges of one
-/// kind share. Of a single one it stands there.
-constexpr uint32_t kWay = 2, kExchange = 5, kRoutine = 4;
+/// Gathered in place: the test, and the branch back; the masks, the clamp and the first lane or distance; for
+/// each exchange warpsync and endcollective around it.
+constexpr uint32_t kBranches = 2, kFirstMoves = 4, kAround = 2;
+/// Gathered by a routine that exchanges of one kind share: for each a call of it and four moves; warpsync,
+/// the return, a move and the exchange in it. Of a single exchange it stands where the call would.
+constexpr uint32_t kMovesOfCall = 4, kRoutineControl = 2;
 
 /// What an exchange is for the routine.
 using Kind = std::pair<Opcode, uint32_t>;
@@ -43,28 +43,39 @@ uint32_t between(const std::vector<Op>& ops, uint32_t one, uint32_t next, bool i
 
 }  // namespace
 
-uint32_t parted_instructions(const Program& program, const std::vector<bool>& parted) {
-  if (program.machine_capability < 70) return 0;
+PartedInstructions parted_instructions(const Program& program, const std::vector<bool>& parted) {
+  PartedInstructions all;
+  if (program.machine_capability < 70) return all;
   const bool in_place = program.machine_capability >= kGathersInPlaceFrom;
   std::map<Kind, uint32_t> times;
-  uint32_t all = 0;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     if (!parted[b]) continue;
     const std::vector<Op>& ops = program.blocks[b].ops;
-    uint32_t count = 0, last = 0, instructions = 0;
+    uint32_t count = 0, last = 0;
     for (uint32_t i = 0; i < ops.size(); ++i) {
       if (!is_exchange(ops[i])) continue;
-      if (count++ != 0) instructions += between(ops, last, i, in_place);
+      if (count++ != 0) all.integer += between(ops, last, i, in_place);
       last = i;
       ++times[kind_of(ops[i])];
     }
     if (count == 0) continue;
-    if (in_place && count == 1)  // is gathered where it is
-      all += 1;
-    else
-      all += instructions + (in_place ? kWayInPlace + kExchangeInPlace * count : kWay + kExchange * count);
+    if (in_place && count == 1) {  // is gathered where it is
+      ++all.control;
+    } else if (in_place) {
+      all.control += kBranches + kAround * count;
+      all.integer += kFirstMoves;
+      all.exchanges += count;
+    } else {
+      all.control += kBranches + count;
+      all.integer += kMovesOfCall * count;
+    }
   }
-  for (const auto& [kind, n] : times) all += in_place || n == 1 ? 0 : kRoutine;
+  for (const auto& [kind, n] : times) {
+    if (in_place || n == 1) continue;
+    all.control += kRoutineControl;
+    ++all.integer;
+    ++all.exchanges;
+  }
   return all;
 }
 

@@ -9,8 +9,14 @@
 
 namespace gpusim::isa::lir {
 
-/// Instructions of the tests and the second ways; 0 where lanes stay together (before 7.0). `parted`: the
-/// blocks to which lanes may come at different times.
-[[nodiscard]] uint32_t parted_instructions(const Program& program, const std::vector<bool>& parted);
+/// Machine instructions of the tests and the second ways, by class.
+struct PartedInstructions {
+  uint32_t control = 0;    ///< tests, branches, calls, and what gathers lanes
+  uint32_t integer = 0;    ///< moves, and what stands between two exchanges, which is done once more
+  uint32_t exchanges = 0;  ///< those of the second way
+};
+/// All of a kernel; none where lanes stay together (before 7.0). `parted`: by block of the program, whether
+/// its lanes may come to it at different times.
+[[nodiscard]] PartedInstructions parted_instructions(const Program& program, const std::vector<bool>& parted);
 
 }  // namespace gpusim::isa::lir

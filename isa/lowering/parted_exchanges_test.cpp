@@ -31,8 +31,7 @@ std::string sums(int count) {
 }
 
 int counted(const std::string& text, int capability) {
-  return static_cast<int>(
-      lower_ok(text, level(LoweringLevel::kSchedule, 0, capability)).machine_instructions());
+  return static_cast<int>(scheduled(text, capability).machine_instructions());
 }
 
 TEST(PartedExchanges, LanesThatMayHavePartedAreGatheredOnASecondWay) {
@@ -45,6 +44,15 @@ TEST(PartedExchanges, LanesThatMayHavePartedAreGatheredOnASecondWay) {
   EXPECT_NEAR(counted(kernel(kFirstWarp, sums(2)), 90), 35, 2);
   EXPECT_NEAR(counted(kernel(kFirstWarp, sums(3)), 90), 44, 2);
   EXPECT_NEAR(counted(kernel(kFirstWarp, sums(5)), 90), 62, 2);
+}
+
+TEST(PartedExchanges, TheSecondWayExchangesOnceMore) {
+  const auto shuffles = [](int count, int capability) {
+    return scheduled(kernel(kFirstWarp, sums(count)), capability)
+        .machine_counts[static_cast<size_t>(MachineClass::kWarp)];
+  };
+  EXPECT_EQ(shuffles(5, 75), 6u) << "one in the routine that they share";
+  EXPECT_EQ(shuffles(5, 90), 10u) << "each in place";
 }
 
 TEST(PartedExchanges, VotesAndBarriersOfTheWarpAreGatheredToo) {
