@@ -18,7 +18,8 @@ struct ProfileCounter {
 
 // Writes: the chips count each as a hit, for a line is taken without being fetched. A read of a sector that
 // is on its way is a hit there too. Shared accesses are instructions, without their bank conflicts.
-// Instructions take a slot each; an operation of the simulation may stand for several.
+// Instructions are those of ptxas' code, of which operands and what a kernel has once take no issue slot
+// here.
 constexpr ProfileCounter kCounters[] = {
     {"l1_read_misses", {{{"l1_fill_sectors"}, {"l1_bypass_sectors"}}}},
     {"shared_accesses", {{{"shared_load"}, {"shared_store"}}}},
@@ -29,7 +30,7 @@ constexpr ProfileCounter kCounters[] = {
     {"l2_write_misses", {}},
     {"dram_read_sectors", {{{"dram_read_transactions"}}}},
     {"dram_write_sectors", {{{"dram_write_transactions"}}}},
-    {"instructions", {{{"issue_slots"}}}},
+    {"instructions", {{{"machine_instructions"}}}},
 };
 constexpr auto kNames = [] {
   std::array<std::string_view, std::size(kCounters)> names;

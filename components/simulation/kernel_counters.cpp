@@ -22,6 +22,13 @@ struct DerivedCounter {
   const char* reference = "";
 };
 
+constexpr DerivedCounter kInstructions[] = {
+    {"machine_instructions", "1",
+     "instructions that the warps execute in code as ptxas makes it for 7.5 and later (an estimate)",
+     [](const KernelView& k) { return real(k.machine_instructions); },
+     "Nsight Compute: smsp__inst_executed.sum"},
+};
+
 constexpr DerivedCounter kSmRates[] = {
     {"load_efficiency", "1", "bytes that threads asked for per byte moved by load transactions",
      [](const KernelView& k) { return quotient(k.sm.requested_load_bytes, k.sm.load_bytes); }},
@@ -139,6 +146,7 @@ void visit_rows(const DerivedCounter (&rows)[N], bool adds_up, Visit visit) {
 template <class Visit>
 void visit_counters(Visit visit) {
   visit_rows<SmWork>(visit);
+  visit_rows(kInstructions, true, visit);
   visit_rows<SmAccesses>(visit);
   visit_rows<L1Stats>(visit);
   visit_rows<SmConflicts>(visit);
@@ -175,8 +183,15 @@ SmStats total_of(const KernelLaunch& run) {
   return sum;
 }
 
+uint64_t machine_instructions_of(const KernelLaunch& run) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < run.pc.size(); ++i) sum += run.pc[i].executed * run.image->instructions[i];
+  return sum;
+}
+
 void report_sms(std::vector<core::Counter>& out, const KernelView& kernel) {
   core::report<SmWork>(out, kernel.sm, kernel.machine);
+  report(out, kInstructions, kernel);
   if (!kernel.timed) return;
   core::report<SmAccesses>(out, kernel.sm, kernel.machine);
   if (kernel.machine.l1.bytes != 0) core::report(out, kernel.sm.l1, kernel.machine);
@@ -204,11 +219,11 @@ void report_shared(std::vector<core::Counter>& out, const KernelView& kernel) {
 }
 
 std::string describe_counters() {
-  return described<SmWork>() + described<SmAccesses>() + described<L1Stats>() + described<SmConflicts>() +
-         described(kSmRates) + described(kDramTransactions) + described<DramStats>() + described(kDramRates) +
-         described<L2Stats>() + described(kL2State) + described<SmTlbStats>() + described<SharedTlbStats>() +
-         described<TextureStats>() + described<NocStats>() + described<SysmemStats>() +
-         described(kSysmemRates);
+  return described<SmWork>() + described(kInstructions) + described<SmAccesses>() + described<L1Stats>() +
+         described<SmConflicts>() + described(kSmRates) + described(kDramTransactions) +
+         described<DramStats>() + described(kDramRates) + described<L2Stats>() + described(kL2State) +
+         described<SmTlbStats>() + described<SharedTlbStats>() + described<TextureStats>() +
+         described<NocStats>() + described<SysmemStats>() + described(kSysmemRates);
 }
 
 std::vector<std::string_view> counter_names() {

@@ -14,11 +14,14 @@ namespace gpusim::comp {
 void add(SmStats& sum, const SmStats& s);
 /// Over the SMs.
 [[nodiscard]] SmStats total_of(const KernelLaunch& run);
+/// Instructions that its warps would have executed in ptxas' code, see KernelImage::instructions.
+[[nodiscard]] uint64_t machine_instructions_of(const KernelLaunch& run);
 
 /// What a kernel's rates are computed from.
 struct KernelView {
   const core::MachineConfig& machine;
   SmStats sm;                          ///< over the SMs
+  uint64_t machine_instructions = 0;   ///< that warps of ptxas' code execute (an estimate)
   bool timed = false;                  ///< else only what blocks executed is known
   double cycles = 0;                   ///< core cycles of the kernel
   double clock_hz = 0;                 ///< of the cores, average

@@ -39,6 +39,7 @@ KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machi
   k.blocks_per_sm = run.blocks_per_sm;
   k.occupancy_limiter = limiter;
   KernelView view{machine, total_of(run)};
+  view.machine_instructions = machine_instructions_of(run);
   view.timed = end.count() != 0;
   view.cycles = static_cast<double>(k.cycles);
   view.clock_hz = seconds == 0 ? 0 : view.cycles / seconds;

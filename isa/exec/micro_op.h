@@ -350,6 +350,8 @@ struct KernelImage {
   /// Of each micro-op: the inlined call that it belongs to, and of each of these the one around it
   /// (kNoTarget: none, it is the kernel or a function that is called through the stack).
   std::vector<uint32_t> scopes, outer_scopes;
+  /// Of each micro-op: the instructions that ptxas' code executes for it (an estimate).
+  std::vector<uint16_t> instructions;
   std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;

@@ -242,6 +242,7 @@ void add_reconvergence(const Program& program, size_t block, KernelImage& image)
   image.scopes.push_back(b == program.blocks.size() ? image.scopes.back()
                                                     : program.blocks[b].ops.front().scope);
   image.ops.push_back(m);
+  image.instructions.push_back(1);
 }
 
 }  // namespace
@@ -283,6 +284,7 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
       if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
         m.reconverge = first[join[b]] + (meets[join[b]] ? 1 : 0);
       image.ops.push_back(m);
+      image.instructions.push_back(op.instructions);
       image.scopes.push_back(op.scope);
     }
   }

@@ -135,6 +135,7 @@ void append_code(KernelImage&& part, const Function& function, const Module& mod
   for (LaunchConstant& c : part.launch_constants) c.row += literals;
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   append(image.ops, part.ops);
+  append(image.instructions, part.instructions);
   append(image.folded_loads, part.folded_loads);
   append(image.literals, part.literals);
   append(image.literal_objects, part.literal_objects);

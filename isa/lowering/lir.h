@@ -59,7 +59,8 @@ struct Op {
   uint8_t modifiers = 0;
   uint8_t num_dst = 0;
   uint8_t num_src = 0;
-  uint8_t issue_slots = 1;  ///< instructions that a scheduler issues for it. machine_count.h
+  uint8_t issue_slots = 1;    ///< instructions that a scheduler issues for it. machine_count.h
+  uint16_t instructions = 1;  ///< instructions that ptxas' code executes for it. machine_count.h
   bool guard_negated = false;
   bool whole_warp = false;
   /// Of a kSync without exec: it is for a whole warp's operation and, unlike bar.warp.sync, orders no

@@ -402,7 +402,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (limit != 0) registers = std::min(registers, limit);
   }
   if (at_launch != 0) registers = std::min(registers, at_launch);
-  if (rewrites(program, options)) lir::count_issue_slots(program, flow);
+  if (rewrites(program, options)) lir::count_executed(program, flow);
   image.registers = std::max(image.registers, registers);
   const MachineCounts counts = lir::machine_instructions(program, flow);
   for (size_t i = 0; i < counts.size(); ++i) image.machine_counts[i] += counts[i];

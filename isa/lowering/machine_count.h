@@ -38,8 +38,8 @@ namespace gpusim::isa::lir {
 [[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
 /// Of each block, without subroutines and what branches need to meet again.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
-/// Sets how many of those instructions a warp issues for each operation.
-void count_issue_slots(Program& program, const Flow& flow);
+/// Sets how many of those instructions a warp issues for each operation, and how many it executes.
+void count_executed(Program& program, const Flow& flow);
 [[nodiscard]] MachineCounts machine_instructions(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir
