@@ -29,10 +29,6 @@ class Code {
     const std::vector<size_t> starts = block_starts(image);
     starts_.assign(image.ops.size() + 1, false);
     for (const size_t at : starts) starts_[at] = true;
-    for (const MicroOp& op : image.ops)
-      if (op.op_class == isa::OpClass::kLoadParam && op.kind == isa::OpKind::kLoad && op.num_dst == 1 &&
-          !op.memory.has_base && op.memory.element_bytes == 4)
-        loaded_[row(op.dst[0])] = static_cast<uint64_t>(op.memory.offset);
   }
 
   /// Registers that operation `pc` has to fetch.
@@ -69,41 +65,19 @@ class Code {
     return false;
   }
 
-  /// Constants of an operation of three sources: one is its operand, others lie in registers.
+  /// Constants of an operation of three sources: one is its operand, others lie in registers. Which ones do
+  /// so anyway the lowering has settled (bind_operands.cpp).
   void add_constants(const MicroOp& op, Reads& reads) const {
     if (op.num_src < 3) return;
     Reads constants;
-    bool loaded = false;
-    for (uint32_t i = 0; i < op.num_src; ++i) {
-      if (op.src[i].bank != isa::Bank::kConstant) continue;
-      constants.add(image_.num_rows + row(op.src[i]));
-      for (uint32_t k = 0; k < op.num_src; ++k)
-        loaded = loaded || (k != i && loaded_together(parameter(op.src[i]), parameter(op.src[k])));
-    }
-    for (size_t i = loaded ? 0 : 1; i < constants.count; ++i) reads.add(constants.id[i]);
-  }
-
-  static constexpr uint64_t kNone = ~uint64_t{0};
-  /// Where in the constant bank the parameter or the constant lies that a source holds. Device addresses are
-  /// beyond all offsets of parameters.
-  [[nodiscard]] uint64_t parameter(const isa::RowRef& ref) const {
-    if (ref.bank == isa::Bank::kRegister) {
-      const auto at = loaded_.find(row(ref));
-      return at == loaded_.end() ? kNone : at->second;
-    }
-    for (const isa::LaunchConstant& c : image_.launch_constants)
-      if (c.row == ref.offset && c.source != isa::LaunchConstant::Source::kSpecial && !c.wide) return c.from;
-    return kNone;
-  }
-  static bool loaded_together(uint64_t a, uint64_t b) {
-    constexpr uint64_t kBytes = 8;
-    return a != kNone && b != kNone && a != b && a / kBytes == b / kBytes;
+    for (uint32_t i = 0; i < op.num_src; ++i)
+      if (op.src[i].bank == isa::Bank::kConstant) constants.add(image_.num_rows + row(op.src[i]));
+    for (size_t i = 1; i < constants.count; ++i) reads.add(constants.id[i]);
   }
 
   const isa::KernelImage& image_;
   const std::vector<ControlCode>& codes_;
   std::vector<bool> starts_;
-  std::map<uint32_t, uint64_t> loaded_;  ///< rows that hold parameters or constants, and where those lie
 };
 
 /// How often each operation runs, by the loops around it: eight times for each of up to four.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
@@ -88,25 +90,80 @@ void split_vectors(Program& program) {
   }
 }
 
-/// Two constants that are one load of 64 bits: both are in a thread's registers then, by ptxas 13.
-bool reads_pair(const std::vector<LaunchConstant>& constants, const Op& op,
-                const std::vector<uint32_t>& constant) {
-  const auto of = [&](int i) -> const LaunchConstant* {
-    const bool is = !op.src[i].is_literal() && constant[op.src[i].var] != kNone;
-    return is ? &constants[constant[op.src[i].var]] : nullptr;
-  };
-  for (int i = 0; i < op.num_src; ++i) {
-    for (int k = 0; k < i; ++k) {
-      const LaunchConstant *a = of(i), *b = of(k);
-      if (a != nullptr && b != nullptr && a != b && loaded_together(*a, *b)) return true;
-    }
-  }
-  return false;
-}
-
 bool takes_constant(const Op& op) {
   return op.kind == OpKind::kAlu && op.folded == kNone && op.op_class != OpClass::kWarp && !op.whole_warp;
 }
+
+/// Two constants that are one load of 64 bits: both are in a thread's registers then, unless an earlier block
+/// reads one of them alone. That one is in a register of the warp, where an instruction takes it, and the
+/// other one is loaded by itself. Found with probes of ptxas 13 for 9.0 (bind_operands_test.cpp).
+class LoadedPairs {
+ public:
+  /// `constant`: of each variable, what it holds, or kNone.
+  LoadedPairs(const Program& program, const Flow& flow, const std::vector<uint32_t>& constant)
+      : constants_(program.launch_constants),
+        constant_(constant),
+        dominators_(static_cast<uint32_t>(program.blocks.size()), flow),
+        reads_(constants_.size()) {
+    for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+      for (const Op& op : program.blocks[b].ops) {
+        for_each_use(op, [&](Var v) {
+          if (constant_[v] != kNone) add(reads_[constant_[v]], {b, takes_constant(op)});
+        });
+      }
+    }
+  }
+
+  /// Which constant the operation takes as its operand if it may choose: any (kNone), or this one. Nothing if
+  /// it reads a pair that is in registers.
+  [[nodiscard]] std::optional<uint32_t> operand(const Op& op, uint32_t block) const {
+    uint32_t wanted = kNone;
+    for (int i = 0; i < op.num_src; ++i) {
+      for (int k = 0; k < i; ++k) {
+        const uint32_t a = of(op, i), b = of(op, k);
+        if (a == kNone || b == kNone || a == b || !loaded_together(constants_[a], constants_[b])) continue;
+        wanted = of_the_warp(a, b, block);
+        if (wanted == kNone) return std::nullopt;
+      }
+    }
+    return wanted;
+  }
+
+ private:
+  struct Read {
+    uint32_t block;
+    bool as_operand;  ///< by an operation that takes one
+  };
+  static void add(std::vector<Read>& reads, Read read) {
+    if (reads.empty() || reads.back().block != read.block) return reads.push_back(read);
+    reads.back().as_operand |= read.as_operand;
+  }
+  [[nodiscard]] uint32_t of(const Op& op, int source) const {
+    return op.src[source].is_literal() ? kNone : constant_[op.src[source].var];
+  }
+  /// The first on the way to the block that reads it.
+  [[nodiscard]] const Read* first(uint32_t constant, uint32_t block) const {
+    const Read* found = nullptr;
+    for (const Read& read : reads_[constant]) {
+      if (dominators_.dominates(read.block, block) &&
+          (found == nullptr || dominators_.enter(read.block) < dominators_.enter(found->block)))
+        found = &read;
+    }
+    return found;
+  }
+  [[nodiscard]] uint32_t of_the_warp(uint32_t a, uint32_t b, uint32_t block) const {
+    const Read *of_a = first(a, block), *of_b = first(b, block);
+    if (of_a->block == of_b->block) return kNone;
+    const bool a_first = dominators_.enter(of_a->block) < dominators_.enter(of_b->block);
+    // What is stored, or is an address, has a thread's register.
+    return a_first == (a_first ? of_a : of_b)->as_operand ? a : b;
+  }
+
+  const std::vector<LaunchConstant>& constants_;
+  const std::vector<uint32_t>& constant_;
+  const Dominators dominators_;
+  std::vector<std::vector<Read>> reads_;  ///< of each constant, by block
+};
 
 }  // namespace
 
@@ -136,15 +193,21 @@ void bind_operands(Program& program, const Flow& flow) {
       if (op.num_dst == 1 && ssa.is_value(op.dst[0])) constant[op.dst[0]] = constants.of(op);
     }
   }
-  for (Block& block : program.blocks) {
-    for (Op& op : block.ops) {
+  const bool loads = program.machine_capability >= kLoadsConstantsFrom;
+  const std::optional<LoadedPairs> pairs =
+      loads ? std::optional<LoadedPairs>(std::in_place, program, flow, constant) : std::nullopt;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    for (Op& op : program.blocks[b].ops) {
       uint32_t taken = kNone;
       bool free = takes_constant(op);
       for (int i = 0; i < op.num_src; ++i) {
         if (op.src[i].is_literal() && op.src[i].bits != 0 && !is_address_product(op)) free = false;
       }
-      if (free && program.machine_capability >= kLoadsConstantsFrom)
-        free = !reads_pair(program.launch_constants, op, constant);
+      if (free && loads) {
+        const std::optional<uint32_t> operand = pairs->operand(op, b);
+        free = operand.has_value();
+        taken = operand.value_or(kNone);
+      }
       for (int i = 0; free && i < op.num_src; ++i) {
         Value& v = op.src[i];
         if (v.is_literal() || constant[v.var] == kNone) continue;

@@ -105,6 +105,50 @@ TEST(LaunchConstants, ConstantMemoryAtKnownAddressesIsAnOperand) {
   }
 }
 
+TEST(LaunchConstants, WordsSideBySideAreInRegistersUnlessAnEarlierBlockReadsOneAlone) {
+  // ptxas 13 for 9.0: of fma x, x, a, b in a loop, the source that is a uniform register (-1: none).
+  const std::string leaves = " setp.gt.f32 %q, %x, 0f40000000; @%q bra END;\n";
+  const std::string conditional =
+      "setp.lt.s32 %q, %n, 9; @%q bra BEHIND;\n"
+      "ld.volatile.global.f32 %y, [%p]; add.f32 %x, %x, %b; st.volatile.global.f32 [%p+8], %x;\n"
+      "ld.volatile.global.f32 %y, [%p+4]; st.volatile.global.f32 [%p+8], %y;\nBEHIND:\n";
+  const struct {
+    const char* parameters;
+    std::string before;
+    int operand;
+  } cases[] = {
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", "", -1},
+      {".param .u64 p, .param .u32 n, .param .f32 a, .param .f32 b", "", 1},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", "add.f32 %x, %x, %b;" + leaves, 2},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", "mul.f32 %x, %x, %a;" + leaves, 1},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n",
+       "mul.f32 %x, %x, %a; add.f32 %x, %x, %b;" + leaves, -1},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", "st.global.f32 [%p+8], %b;" + leaves, 1},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", conditional, -1},
+  };
+  for (const auto& c : cases) {
+    const KernelImage image = lower_ok(
+        fmt::format(
+            ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k({}) {{\n"
+            ".reg .b64 %p; .reg .f32 %a, %b, %x, %y; .reg .b32 %n, %i; .reg .pred %q;\n"
+            "ld.param.u64 %p, [p]; ld.param.f32 %a, [a]; ld.param.f32 %b, [b]; ld.param.u32 %n, [n];\n"
+            "ld.global.f32 %x, [%p]; mov.u32 %i, 0;\n{}"
+            "LOOP: .pragma \"nounroll\";\nfma.rn.f32 %x, %x, %a, %b;\n"
+            "add.s32 %i, %i, 1; setp.lt.s32 %q, %i, %n; @%q bra LOOP;\nEND: st.global.f32 [%p], %x; ret; "
+            "}}\n",
+            c.parameters, c.before),
+        level(LoweringLevel::kSchedule, 0, 90));
+    const auto fma = std::ranges::find_if(image.ops, [](const MicroOp& op) {
+      return op.kind == OpKind::kAlu && op.num_src == 3 && op.flops == 2;
+    });
+    ASSERT_NE(fma, image.ops.end());
+    int operand = -1;
+    for (int i = 0; i < 3; ++i)
+      if (fma->src[i].bank == Bank::kConstant) operand = i;
+    EXPECT_EQ(operand, c.operand) << c.parameters << "\n" << c.before;
+  }
+}
+
 TEST(LaunchConstants, AddressesOfGlobalVariablesAreAdded) {
   // An access adds 24 bits; ptxas 13 adds each array's address (c[4][...]) to the index, in one instruction.
   const Module module = parse_ok(R"(.version 7.0
