@@ -19,6 +19,18 @@ bool MachineCounter::is_new(const LaunchConstant& c, bool for_threads) {
   return true;
 }
 
+bool MachineCounter::is_new(uint64_t number) {
+  constexpr size_t kLookedAt = 64;  // of the blocks before, for the time that it takes
+  std::vector<uint32_t>& there = in_registers_[number];
+  const size_t looked_at = std::min(kLookedAt, there.size());
+  if (std::any_of(there.end() - static_cast<ptrdiff_t>(looked_at), there.end(), [this](uint32_t block) {
+        return dominators_.dominates(block, block_at_) && !loops_.enters(block, block_at_);
+      }))
+    return false;
+  there.push_back(block_at_);
+  return true;
+}
+
 uint32_t MachineCounter::literals(const Op& op) {
   const uint32_t loads = constant_loads(op);
   if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return loads;
@@ -29,7 +41,7 @@ uint32_t MachineCounter::literals(const Op& op) {
     const Value& v = op.src[i];
     if (!v.is_literal() || (v.bits == 0 && v.launch_constant == kNone)) continue;
     if (v.launch_constant != kNone && loads_constants()) continue;
-    if (taken++ > 0 && in_registers_.insert(v.bits).second) ++extra;
+    if (taken++ > 0 && is_new(v.bits)) ++extra;
   }
   return extra + loads;
 }

@@ -95,7 +95,7 @@ void MachineCounter::add_op(const Op& op, uint32_t n) {
 }
 
 void MachineCounter::forget() {
-  in_registers_.clear();
+  if (!numbers_stay_) in_registers_.clear();
   joined_.forget();
   if (doubles_.size() > kMostDoubles) doubles_.clear();
   turns_.clear();
@@ -141,7 +141,9 @@ bool MachineCounter::predicable(uint32_t b) const {
 }
 
 std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow) {
-  return MachineCounter(program, flow).blocks();
+  MachineCounter counter(program, flow);
+  counter.numbers_stay();
+  return counter.blocks();
 }
 
 void count_executed(Program& program, const Flow& flow) {

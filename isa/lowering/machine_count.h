@@ -36,7 +36,8 @@ namespace gpusim::isa::lir {
 /// Those that a program takes from 7.0 on once its order is final; `limit`: with which its schedule did.
 /// assign_registers.cpp
 [[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
-/// Of each block, without subroutines and what branches need to meet again.
+/// Of each block, without subroutines and what branches need to meet again, as ptxas reckons before it
+/// decides which branches become predicates.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
 /// Sets how many of those instructions a warp issues for each operation, and how many it executes.
 void count_executed(Program& program, const Flow& flow);

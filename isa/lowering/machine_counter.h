@@ -21,6 +21,11 @@ namespace gpusim::isa::lir {
 class MachineCounter {
  public:
   MachineCounter(const Program& program, const Flow& flow);
+  /// Numbers that need a register stay there for the blocks behind, unless those are in a loop that the block
+  /// which put them there is not in: so ptxas reckons when it decides which branches become predicates
+  /// (probes for 7.5, 8.0 and 9.0, see predicate_branches_test.cpp), while in its final code most blocks put
+  /// them there again.
+  void numbers_stay() { numbers_stay_ = true; }
   /// Of each block.
   const std::vector<uint32_t>& blocks();
   /// Of each block's operations, the instructions that a warp executes of them on their usual way. An
@@ -61,6 +66,9 @@ class MachineCounter {
   /// Whether the constant of the launch must be loaded in this block, for the warp or for each thread: no
   /// block on the way to it did. Two words that lie side by side are one load.
   bool is_new(const LaunchConstant& c, bool for_threads);
+  /// Whether a number must be put into a register in this block. In the code as it is in the end, that is
+  /// done once in a block, see numbers_stay().
+  bool is_new(uint64_t number);
   uint32_t count_block(uint32_t b);
   void add(MachineClass c, uint32_t n) { classes_[static_cast<size_t>(c)] += n; }
   void add_mix(uint32_t n, const Mix& mix, MachineClass own);
@@ -122,12 +130,14 @@ class MachineCounter {
   const Program& program_;
   const Flow& flow_;
   const Readers readers_;
-  std::set<uint64_t> in_registers_;             // constants of a block
+  std::unordered_map<uint64_t, std::vector<uint32_t>>
+      in_registers_;                            // numbers, and the blocks that put them there
   std::set<std::pair<uint64_t, bool>> stored_;  // constants of a block that stores take, of 64 bits or fewer
   std::set<uint64_t> doubles_;                  // constants of a block, see double_literals()
   std::set<Var> turns_;                         // of a block: a sine or cosine of it was taken
   std::set<std::tuple<bool, uint32_t, uint64_t, bool>> divisors_;  // of a block: with sign or without
-  bool only_executed_ = false;                                     // of loops, what each iteration executes
+  bool numbers_stay_ = false;
+  bool only_executed_ = false;  // of loops, what each iteration executes
   const Divergence divergence_;
   Dominators dominators_;
   LoopNest loops_;

@@ -55,6 +55,24 @@ TEST(PredicateBranches, UpToEightInstructionsOrSixOfAWholeWarp) {
   EXPECT_EQ(branches_over(kDivergent, times(5, "div.rn.f32 %f0, %f0, %f1; ")), 1);  // sequences
 }
 
+TEST(PredicateBranches, ANumberInARegisterCountsWhereItIsPutThere) {
+  // An instruction takes one number; the other one is in a register.
+  const std::string step = "fma.rn.f32 %f0, %f0, 0f3F000000, 0f3F000000; ";
+  EXPECT_EQ(branches_over(kDivergent, times(7, step)), 0);
+  EXPECT_EQ(branches_over(kDivergent, times(8, step)), 1);
+  const std::string before = step + std::string(kDivergent);
+  EXPECT_EQ(branches_over(before, times(8, step)), 0) << "it is there";
+  EXPECT_EQ(branches_over(before, times(9, step)), 1);
+  const auto in_loop = [&](const std::string& outside, const std::string& inside) {
+    return branches(branching(
+        outside + "mov.u32 %r3, 0;\nLOOP: .pragma \"nounroll\"; " + inside + std::string(kDivergent),
+        "@%p0 bra L; " + times(8, step) +
+            "\nL: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %n; @%p1 bra LOOP;"));
+  };
+  EXPECT_EQ(in_loop("", step), 1) << "that of the loop";
+  EXPECT_EQ(in_loop(step, ""), 2) << "it is put there in the loop again";
+}
+
 TEST(PredicateBranches, WhatStaysABranch) {
   for (const std::string code :
        {"red.global.add.u32 [%out+64], 1;", "atom.shared.add.u32 %r2, [%r1], 1;",
