@@ -124,7 +124,7 @@ class LaunchCounter {
 /// What the functional run does not tell the model.
 std::vector<std::string> unmodelled(const core::MachineConfig& machine, const isa::KernelImage& image,
                                     const comp::KernelLaunch& run) {
-  std::vector<std::string> what = analysis::latency_hidden::unmodelled_rules(machine);
+  std::vector<std::string> what = analysis::unmodelled_memory(machine);
   const auto executes = [&](auto&& wanted) {
     for (size_t pc = 0; pc < image.ops.size(); ++pc)
       if (run.pc[pc].executed != 0 && wanted(image.ops[pc])) return true;
@@ -171,7 +171,7 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
     analysis::ReuseOptions options;
     options.memory = &memory;
     const analysis::ReuseRun run = analysis::run_reuse(machine_, trace_, options);
-    const analysis::TrafficCounts& t = traffic.counts();
+    const analysis::TrafficCounts t = traffic.counts();
     const double times = c.accesses / static_cast<double>(followed_);
     const auto all = [times](uint64_t n) { return times * static_cast<double>(n); };
     c.pages = all(t.pages);

@@ -81,8 +81,9 @@ TEST_P(TimedRun, CountsWhatAFunctionalRunTells) {
 INSTANTIATE_TEST_SUITE_P(Machines, TimedRun, testing::Values("tesla_c1060", "gtx470", "tesla_v100"),
                          [](const auto& machine) { return machine.param; });
 
-/// Each of a block's 256 threads adds a float to one word of shared memory `sums` times, and uses the sum.
-comp::SimulationOptions sums_of_floats(int sums) {
+/// Each of a block's 256 threads adds a float to one word of shared memory `sums` times, and uses the sum or
+/// goes on without it.
+comp::SimulationOptions sums_of_floats(int sums, const char* sum = "atom.shared.add.f32 %f1,") {
   comp::SimulationOptions o;
   o.machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
   o.ptx_name = "sums.ptx";
@@ -91,9 +92,9 @@ comp::SimulationOptions sums_of_floats(int sums) {
       ".shared .align 4 .f32 s; .reg .f32 %f<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;\n"
       "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
       "mov.f32 %f1, 0f00000000; st.shared.f32 [s], %f1; bar.sync 0; mov.u32 %r2, {};\n"
-      "AGAIN: atom.shared.add.f32 %f1, [s], %f1; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0;\n"
+      "AGAIN: {} [s], %f1; sub.u32 %r2, %r2, 1; setp.ne.u32 %p1, %r2, 0;\n"
       "@%p1 bra AGAIN; st.global.f32 [%rd1], %f1; ret; }}\n",
-      sums);
+      sums, sum);
   o.launch = core::parse_launch(
       "[[buffer]]\nname = \"out\"\ntype = \"f32\"\ncount = 256\n[[launch]]\nkernel = \"sums\"\n"
       "grid = [1]\nblock = [256]\nargs = [\"out\"]\n",
@@ -102,16 +103,19 @@ comp::SimulationOptions sums_of_floats(int sums) {
   return o;
 }
 
-TEST(FunctionalCounts, SumsOfFloatsInSharedMemoryTakeTheRoundsOfATimedRun) {
-  const std::string out = testing::TempDir() + "functional_counts_sums.h5";
-  const std::vector<lh::FunctionalKernel> kernels = functional_counts(sums_of_floats(16));
-  comp::SimulationOptions timed = sums_of_floats(16);
-  timed.out = out;
+analysis::Recording timed_run(comp::SimulationOptions o) {
+  const std::string out = testing::TempDir() + "functional_counts_timed.h5";
+  o.out = out;
   {
-    comp::Simulation simulation(std::move(timed));
-    ASSERT_EQ(simulation.run().status, comp::SimulationResult::Status::kComplete);
+    comp::Simulation simulation(std::move(o));
+    EXPECT_EQ(simulation.run().status, comp::SimulationResult::Status::kComplete);
   }
-  const analysis::Recording recording(out);
+  return analysis::Recording(out);
+}
+
+TEST(FunctionalCounts, SumsOfFloatsInSharedMemoryTakeTheRoundsOfATimedRun) {
+  const std::vector<lh::FunctionalKernel> kernels = functional_counts(sums_of_floats(16));
+  const analysis::Recording recording = timed_run(sums_of_floats(16));
   const analysis::KernelRecord kernel = recording.kernel(0);
   ASSERT_EQ(kernels.size(), 1u);
   const std::vector<lh::OpCounts>& mine = kernels[0].code.counts;
@@ -127,6 +131,15 @@ TEST(FunctionalCounts, SumsOfFloatsInSharedMemoryTakeTheRoundsOfATimedRun) {
   EXPECT_EQ(rounds, kSums * kLanes);
   const lh::PredictedMachine machine = lh::predicted_machine(recording.machine(), "", 0);
   EXPECT_NEAR(lh::predict_kernel(machine, kernels[0]).cycles / static_cast<double>(kernel.cycles), 1, 0.15);
+}
+
+TEST(FunctionalCounts, WhoDoesNotUseASumOfFloatsWaitsForItsRoundsAllTheSame) {
+  constexpr const char* kSum = "red.shared.add.f32";
+  const analysis::Recording recording = timed_run(sums_of_floats(16, kSum));
+  const lh::PredictedMachine machine = lh::predicted_machine(recording.machine(), "", 0);
+  const double predicted =
+      lh::predict_kernel(machine, functional_counts(sums_of_floats(16, kSum)).at(0)).cycles;
+  EXPECT_NEAR(predicted / static_cast<double>(recording.kernel(0).cycles), 1, 0.15);
 }
 
 TEST(FunctionalCounts, OfALongKernelTheFirstBlocksAreFollowed) {

@@ -75,8 +75,12 @@ void OperationIssue::issue(uint32_t w, uint64_t now) {
       break;
     case OpKind::kLoad:
     case OpKind::kStore:
-    case OpKind::kAtomic:
       execute_memory(warp, w, op, lanes, now);
+      break;
+    case OpKind::kAtomic:
+      loop_ends_ = 0;
+      execute_memory(warp, w, op, lanes, now);
+      if (loop_ends_ != 0) return front_end_.prepare(w, loop_ends_, StallCause::kSharedMemory, now);
       break;
     case OpKind::kBranch:
       if (!execute_branch(warp, w, op, lanes, now)) return;

@@ -82,6 +82,8 @@ class OperationIssue {
   IssueSlots& slots_;
   ResidentBlocks& blocks_;
   WarpFrontEnd& front_end_;
+  uint64_t loop_ends_ =
+      0;  ///< of the sum in shared memory that issues: the warp is in it until then; 0: none
 };
 
 }  // namespace gpusim::comp

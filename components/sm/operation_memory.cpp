@@ -81,11 +81,11 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   uint64_t data = 0;
   if (remote.any()) data = remote_timing(warp, op, now, extra);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
-  // What goes on with an asynchronous copy need not wait for the bytes.
   const auto latency = [&](OpClass c) { return uint64_t{warp.timing_of(c).latency}; };
-  const uint64_t looped = own.rounds == 0 ? 0 : own.rounds * round_of_sums(op, latency) - timing.latency;
-  const uint64_t ready =
-      op.memory.asynchronous ? start : std::max(start + timing.latency + local + looped, data);
+  const uint64_t takes = own.rounds == 0 ? timing.latency : own.rounds * round_of_sums(op, latency);
+  if (own.rounds != 0) loop_ends_ = start + takes + local;
+  // What goes on with an asynchronous copy need not wait for the bytes.
+  const uint64_t ready = op.memory.asynchronous ? start : std::max(start + takes + local, data);
   mark_ready(w, op, ready, StallCause::kSharedMemory);
   if (sm_.barrier_awaits_stores && op.kind != OpKind::kLoad && !op.memory.asynchronous) {
     uint64_t& stored_at = sm_.block_of(warp).stored_at;

@@ -118,10 +118,11 @@ void WarpTracer::delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles) {
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += cycles;
 }
 
-void WarpTracer::await_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds) {
+void WarpTracer::pass_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds, uint64_t delayed) {
   const auto latency = [&](isa::OpClass c) { return uint64_t{tables_.of_scheduler[0][c].latency}; };
-  const uint64_t more = rounds * round_of_sums(op, latency) - latency(op.op_class);
-  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += more;
+  const uint64_t ends = warp.issued + delayed + rounds * round_of_sums(op, latency);
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] = ends;
+  warp.next = std::max(warp.next, ends);
 }
 
 void WarpTracer::shared_access(const isa::WarpContext& context, const isa::MicroOp& op,
@@ -134,8 +135,9 @@ void WarpTracer::shared_access(const isa::WarpContext& context, const isa::Micro
   at.transactions += cost.steps;
   at.replays += cost.replays();
   at.sum_rounds += rounds;
-  if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
-  if (rounds != 0) await_rounds(warp, op, rounds);
+  const uint64_t delayed = cost.steps > 1 ? (cost.steps - 1) * shared_cycles_ : 0;
+  if (delayed != 0) delay(warp, op, delayed);
+  if (rounds != 0) pass_rounds(warp, op, rounds, delayed);
 }
 
 void WarpTracer::access(const isa::WarpContext& context, const isa::MicroOp& op, uint32_t pc,

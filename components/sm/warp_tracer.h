@@ -75,8 +75,9 @@ class WarpTracer {
                      PcStats& at);
   /// Moves the results of the last operation away by so many cycles, in which its pipe is taken.
   void delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles);
-  /// Moves them away by what a loop of sums in shared memory takes longer than its first swap.
-  void await_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds);
+  /// The last operation is a loop of sums in shared memory, whose pipe was `delayed`: the warp goes on, and
+  /// has its results, behind the last round.
+  void pass_rounds(Warp& warp, const isa::MicroOp& op, uint32_t rounds, uint64_t delayed);
 
   TraceStep step_;
   TimingTables tables_;

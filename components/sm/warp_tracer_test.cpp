@@ -40,13 +40,13 @@ void trace_program(const std::string& body, TraceStep step, int threads = 32) {
   EXPECT_EQ(r.status, SimulationResult::Status::kComplete) << r.reason;
 }
 
-/// Cycles until a warp whose lanes add floats to so many words stores the results.
-uint64_t cycles_of_sums(int words) {
+/// Cycles until a warp whose lanes add floats to so many words stores the results, or another value.
+uint64_t cycles_of_sums(int words, const char* stored = "%r3") {
   uint64_t cycles = 0;
   trace_program(
       fmt::format("and.b32 %r2, %r0, {}; shl.b32 %r2, %r2, 2; add.u32 %r2, %r1, %r2; mov.b32 %r3, 0;\n"
-                  "atom.shared.add.f32 %r3, [%r2], %r3; st.global.b32 [%rd0], %r3;\n",
-                  words - 1),
+                  "atom.shared.add.f32 %r3, [%r2], %r3; st.global.b32 [%rd0], {};\n",
+                  words - 1, stored),
       [&](const TracedStep& s) {
         if (s.kind == TracedStep::Kind::kAccess) cycles = s.cycles;
       });
@@ -59,6 +59,8 @@ TEST(WarpTracer, SumsOfFloatsInSharedMemoryAreLoops) {
   for (const char* op_class : {"load_shared", "fp32", "atom_shared", "int", "branch"})
     round += static_cast<uint64_t>(machine.latency.at(op_class));
   EXPECT_EQ(cycles_of_sums(1) - cycles_of_sums(2), 16 * (round + 2));
+  EXPECT_EQ(cycles_of_sums(1, "%r0") - cycles_of_sums(2, "%r0"), 16 * (round + 2))
+      << "the warp is in the loop";
 }
 
 TEST(WarpTracer, ATestOfAnMbarrierIsALoadOfSharedMemory) {

@@ -177,11 +177,20 @@ double memory_time(const Segment& s, const Parameters& p) {
   return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
 }
 
+double busy_with_heads(double heads) { return 1 + heads - std::sqrt(1 + heads * heads); }
+
 double way_time(const Segment& s, const Parameters& p) {
-  const double flits = std::max(s.behind[kRequestPort], s.behind[kReplyPort]);
-  const double partitions =
-      p.partitions > 0 ? std::max(p.uneven * flits, p.uneven_atomics * s.behind[kAtomics]) / p.partitions : 0;
-  return std::max({flits / p.ports, partitions, s.behind[kLines] / p.used_sms});
+  const double requests = s.behind[kRequestPort], replies = s.behind[kReplyPort];
+  const double flits = std::max(requests, replies), lines = s.behind[kLines] / p.used_sms;
+  if (p.partitions <= 0) return std::max(flits / p.ports, lines);
+  const double atomics = p.uneven_atomics * s.behind[kAtomics] / p.partitions;
+  const double ports = std::max(flits / p.ports, p.uneven * flits / p.partitions);
+  // Packets go to the ports in a rotation in which none waits for another, or at random, so that heads of
+  // queues wait for each other. Nothing tells, and the mean of both is taken.
+  const double asked = requests / (p.partitions * busy_with_heads(p.ports * p.request_queues / p.partitions));
+  const double answered = replies / (p.ports * busy_with_heads(p.partitions * p.reply_queues / p.ports));
+  const double at_random = std::max({ports, asked, answered});
+  return std::max({(ports + at_random) / 2, atomics, lines});
 }
 
 Longer longer_of(const std::vector<Segment>& segments, double operations) {

@@ -64,6 +64,12 @@ struct Stage {
 /// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
 /// level.
 [[nodiscard]] double memory_time(const Segment& s, const Parameters& p);
+/// Share of its time for which a port is busy that takes packets of one length, one after the other, from the
+/// heads of so many queues, for each port of its kind, which always have a next packet for any of the ports:
+/// of as many queues as ports 2 - sqrt(2). (Karol, Hluchyj and Morgan, "Input versus output queueing on a
+/// space-division packet switch", IEEE Transactions on Communications 35, 1987: each port is a queue M/D/1,
+/// and in all of them together wait as many packets as there are heads.)
+[[nodiscard]] double busy_with_heads(double heads);
 /// Core cycles that a segment's transactions take of the ways between SMs and the second level, for all that
 /// are used: ports, and lines on their way.
 [[nodiscard]] double way_time(const Segment& s, const Parameters& p);

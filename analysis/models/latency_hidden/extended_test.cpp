@@ -116,6 +116,7 @@ TEST(Extended, RequestsAndRepliesGoThroughPortsOfSmsAndOfPartitions) {
   p.ports = 10;
   EXPECT_DOUBLE_EQ(way_time(s, p), 12);
   p.partitions = 8;
+  p.request_queues = p.reply_queues = 1e9;  // no head waits for another
   EXPECT_DOUBLE_EQ(way_time(s, p), 15);
   p.uneven = 1.5;  // the busiest partition gets half as much more
   EXPECT_DOUBLE_EQ(way_time(s, p), 22.5);
@@ -392,6 +393,28 @@ TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
   EXPECT_NEAR(round_time(stages_of(light, test::plain_machine()), 4, 40, true), 8 * 40 + 500 + 8 * 20, 5);
   // Blocks that begin one after the other hide each other's waits.
   EXPECT_LT(round_time(stages, 4, 40, false), 900);
+}
+
+TEST(Extended, HeadsOfQueuesWaitForEachOther) {
+  EXPECT_DOUBLE_EQ(busy_with_heads(1), 2 - std::sqrt(2.0));
+  EXPECT_NEAR(busy_with_heads(1e6), 1, 1e-6);
+  EXPECT_NEAR(busy_with_heads(1e-6), 1e-6, 1e-11);
+  Segment s;
+  s.behind[kRequestPort] = 40;
+  Parameters p = test::plain_machine();
+  p.ports = 40;
+  p.partitions = 64;
+  // 40 heads in front of 64 partitions: these are busy for 44.6 % of the time, and the ports for 71.3 %, if
+  // packets go at random; for all of it if none waits.
+  EXPECT_NEAR(way_time(s, p), (1 + 1 / 0.7132) / 2, 0.0001);
+  p.request_queues = 8;
+  EXPECT_DOUBLE_EQ(way_time(s, p), 1) << "320 heads: the ports are the limit";
+  p.request_queues = 1;
+  s.behind[kRequestPort] = 1;
+  s.behind[kReplyPort] = 40;  // 64 heads in front of 40 ports
+  EXPECT_NEAR(way_time(s, p), (1 + 1 / (2.6 - std::sqrt(1 + 1.6 * 1.6))) / 2, 1e-12);
+  p.reply_queues = 4;
+  EXPECT_NEAR(way_time(s, p), (1 + 1 / (7.4 - std::sqrt(1 + 6.4 * 6.4))) / 2, 1e-12);
 }
 
 TEST(Extended, BlocksOfLaterRoundsAreInDifferentStages) {

@@ -107,15 +107,4 @@ FunctionalFile functional_from_json(std::string_view text, const std::string& pa
   return file;
 }
 
-std::vector<std::string> unmodelled_rules(const core::MachineConfig& m) {
-  std::vector<std::string> rules = unmodelled_memory(m);
-  if (m.dram.scheduler != "frfcfs" && m.dram.scheduler != "fcfs")
-    rules.push_back(fmt::format("dram.scheduler = \"{}\": taken as frfcfs", m.dram.scheduler));
-  if (m.dram.page != "open" && m.dram.page != "closed")
-    rules.push_back(fmt::format("dram.page = \"{}\": taken as open", m.dram.page));
-  if (m.dram.refresh != "all")
-    rules.push_back(fmt::format("dram.refresh = \"{}\": taken as all", m.dram.refresh));
-  return rules;
-}
-
 }  // namespace gpusim::analysis::latency_hidden

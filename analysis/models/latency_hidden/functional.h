@@ -35,7 +35,4 @@ struct FunctionalFile {
 /// Throws core::InputError with the place of what is no such text.
 [[nodiscard]] FunctionalFile functional_from_json(std::string_view text, const std::string& path);
 
-/// What of this machine's rules the model of memory does not follow.
-[[nodiscard]] std::vector<std::string> unmodelled_rules(const core::MachineConfig& machine);
-
 }  // namespace gpusim::analysis::latency_hidden

@@ -91,15 +91,5 @@ TEST(TakeInput, EachTakesItsOwnAndAllOfThemEverything) {
   EXPECT_EQ(mine[0].transferred, 800);
 }
 
-TEST(Unmodelled, NamesRulesThatAreNotFollowed) {
-  const auto rules = [](std::vector<std::string> sets) {
-    return unmodelled_rules(core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", sets, {}));
-  };
-  const std::vector<std::string> own = rules({});
-  EXPECT_EQ(rules({"l2.replacement=random"}).size(), own.size() + 1);
-  EXPECT_EQ(rules({"dram.page=closed"}), own);
-  EXPECT_EQ(rules({"interconnect.topology=mesh", "dram.refresh=bank"}).size(), own.size() + 2);
-}
-
 }  // namespace
 }  // namespace gpusim::analysis::latency_hidden

@@ -187,6 +187,8 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.header = static_cast<double>(machine.interconnect.header_bytes);
   p.port_sms = static_cast<double>(core::sms_per_port(machine));
   p.partitions = static_cast<double>(machine.l2.partitions);
+  p.request_queues = static_cast<double>(machine.interconnect.request_queues);
+  p.reply_queues = static_cast<double>(machine.interconnect.reply_queues);
   p.atomic_access = machine.l2.atomic_access_cycles * p.flit;
   p.atomic_word = machine.l2.atomic_cycles * p.flit;
   p.atomic_float =

@@ -63,8 +63,9 @@ struct Parameters {
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
-  double port_sms = 1;    ///< SMs that share a port
-  double partitions = 0;  ///< of memory, each with a port of its own; 0: not known
+  double port_sms = 1;                          ///< SMs that share a port
+  double partitions = 0;                        ///< of memory, each with a port of its own; 0: not known
+  double request_queues = 1, reply_queues = 1;  ///< of a port of SMs, and of a partition
   /// Core cycles of a partition for an atomic access, and for each of its words that wait for each other.
   double atomic_access = 0, atomic_word = 0, atomic_float = 0;
   double ports = 1, used_sms = 1;  ///< that have a block

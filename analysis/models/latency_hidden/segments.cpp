@@ -379,10 +379,13 @@ class Builder : public PathVisitor {
     const double busy = busy_of(op, code_.counts[pc]);
     at = std::max(at, unit_free_[cost.unit]);
     at_in_step = std::max(at_in_step, in_step_.unit_free[cost.unit]);
+    const double latency_alone = latency_of(op, code_.counts[pc]);
     const bool turns = op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier;
-    const double next = at + (turns ? cost.latency : slots_of(op) * p_.warp_issue);
+    const bool loops = is_shared(op) && code_.counts[pc].rounds > 0;  // the warp is in it until it ends
+    const double held = turns ? cost.latency : loops ? latency_alone : 0;
+    const double next = at + (held > 0 ? held : slots_of(op) * p_.warp_issue);
     const double all_issued = slots_of(op) * std::max(p_.warp_issue, in_step_.warps * p_.issue);
-    const double next_in_step = at_in_step + std::max(all_issued, turns ? cost.latency : 0);
+    const double next_in_step = at_in_step + std::max(all_issued, held);
     const bool arithmetic = op.kind == OpKind::kAlu;
     unit_free_[cost.unit] = at + busy * p_.copies[cost.unit];
     in_step_.unit_free[cost.unit] = at_in_step + busy * std::max(p_.copies[cost.unit], in_step_.warps);
@@ -391,7 +394,6 @@ class Builder : public PathVisitor {
     if (in_growing_loop()) segments_.back().loop_chain += passed;
     in_step_.now += relative(probability) * (next_in_step - in_step_.now);
     if (op.kind == OpKind::kStore && is_long(op)) stored_ = at + p_.memory_latency;
-    const double latency_alone = latency_of(op, code_.counts[pc]);
     if (is_shared(op) && op.kind != OpKind::kLoad && !op.memory.asynchronous)
       shared_stored_ = {std::max(shared_stored_.alone, at + latency_alone),
                         std::max(shared_stored_.in_step, at_in_step + latency_alone)};

@@ -289,6 +289,17 @@ TEST(Segments, WhoNeedsWhatSharedMemoryHasWaitsForAllItsSteps) {
                                isa::OpClass::kInt, isa::OpClass::kBranch})
     round += p.of(c).latency;
   EXPECT_DOUBLE_EQ(rounds(7) - rounds(2), 5 * round);
+  // The warp is in the loop until it ends, whoever needs the sum.
+  const auto unread = [](double n) {
+    return until_barrier(
+        "mov.u32 %r4, 5;\nred.shared.add.u32 [s+0], %r4;\nadd.u32 %r6, %r4, %r1;\n"
+        "bar.sync 0;\nst.global.u32 [%r1+0], %r6;\n",
+        [&](const isa::MicroOp& op, OpCounts& c) {
+          if (is_shared(op)) c.rounds = n;
+        },
+        false);
+  };
+  EXPECT_DOUBLE_EQ(unread(7) - unread(2), 5 * round);
 }
 
 TEST(Segments, ABarrierAwaitsStoresToSharedMemoryIfTheMachineSaysSo) {

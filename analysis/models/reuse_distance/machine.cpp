@@ -80,6 +80,11 @@ std::vector<std::string> unmodelled_memory(const core::MachineConfig& m) {
   if (m.interconnect.topology != "crossbar")
     taken("interconnect.topology", m.interconnect.topology, "crossbar");
   if (m.l2.far_latency_ns > 0) rules.emplace_back("l2.far_latency: taken as 0");
+  const core::MachineConfig::Dram& dram = m.dram;
+  if (dram.scheduler != "frfcfs" && dram.scheduler != "fcfs")
+    taken("dram.scheduler", dram.scheduler, "frfcfs");
+  if (dram.page != "open" && dram.page != "closed") taken("dram.page", dram.page, "open");
+  if (dram.refresh != "all" && dram.refresh != "bank") taken("dram.refresh", dram.refresh, "all");
   return rules;
 }
 

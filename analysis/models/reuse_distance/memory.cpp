@@ -59,8 +59,10 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   reply_ = cycles(m.interconnect.reply_latency_ns);
   hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
   dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
-  // Channels of traffic have the time of rows and columns themselves.
-  if (traffic != nullptr) dram_ -= cycles(m.dram.rcd_ns + m.dram.cl_ns);
+  if (traffic == nullptr && copies_ <= 1) rows_.emplace(m, sms);
+  // Channels with rows have the time of rows and columns themselves.
+  if (dram() != nullptr) dram_ -= cycles(m.dram.rcd_ns + m.dram.cl_ns);
+  column_ = cycles(m.dram.cl_ns);
   flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
   flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
   partition_cycles_ = flit_cycles_;
@@ -116,7 +118,7 @@ void ReuseMemory::begin_kernel() {
   std::ranges::fill(last_sent_, 0.0);
   for (auto* queues : {&sent_, &taken_, &answered_, &fetched_, &dram_queue_})
     for (QueueRoom& q : *queues) q.clear();
-  if (traffic_ != nullptr) traffic_->begin_kernel();
+  if (dram() != nullptr) dram()->begin_kernel();
   counts_ = Counts();
 }
 
@@ -145,7 +147,7 @@ double ReuseMemory::translate(double now, uint32_t sm, const LineTransactions& t
 }
 
 void ReuseMemory::end_kernel() {
-  if (traffic_ != nullptr) traffic_->end_kernel();
+  if (dram() != nullptr) dram()->end_kernel();
 }
 
 double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
@@ -191,16 +193,21 @@ ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& fo
 
 void ReuseMemory::put_back(const Line& line, const Place& place, double now) {
   const auto sectors = static_cast<uint32_t>(std::popcount(line.dirty));
-  if (traffic_ == nullptr) {
+  if (dram() == nullptr) {
     serve(channel_, place.channel, now, sectors * burst_cycles_);
     return;
   }
   const Place its = place_at(place.partition, (line.line - 1) * line_bytes_.value());
-  traffic_->move(now, its.channel, its.local, sectors * static_cast<uint32_t>(kSector), true);
+  dram()->move(now, its.channel, its.local, sectors * static_cast<uint32_t>(kSector), true);
 }
 
 double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes, bool write) {
   if (traffic_ != nullptr) return traffic_->move(now, place.channel, place.local, bytes, write) + dram_;
+  if (rows_) {
+    const double there = rows_->move(now, place.channel, place.local, bytes, write);
+    dram_queue_[place.channel].put(there - column_);
+    return there + dram_;
+  }
   const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
   const double begins = serve(channel_, place.channel, now, cycles);
   dram_queue_[place.channel].put(begins);

@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/models/reuse_distance/coalescer.h"
@@ -44,8 +45,9 @@ class QueueRoom {
 
 class ReuseMemory {
  public:
-  /// `traffic`: sees all requests, and has pages, places in memory and the time of DRAM; null: addresses go
-  /// round the partitions in turn, and each channel serves one request after the other.
+  /// `traffic`: sees all requests, and has pages and the time of DRAM; null: there are no pages, and DRAM has
+  /// its rows and refreshes if all SMs are modelled. Beside neighbours, whose rows are not known, each
+  /// channel serves one request after the other in the same time.
   ReuseMemory(const core::MachineConfig& config, uint32_t sms, const ReuseNeighbours& neighbours = {},
               ReuseTraffic* traffic = nullptr);
 
@@ -117,6 +119,7 @@ class ReuseMemory {
   core::SetIndex index_;
   double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
   double reply_flit_bytes_, header_bytes_;
+  double column_ = 0;  ///< from the command that takes a request from the channel's queue to its data
   core::Divisor port_sms_;
   double port_sharers_ = 1;  ///< SMs that send as the only modelled one does through its port
   std::vector<double> port_out_, port_back_;  ///< of ports of SMs
@@ -130,6 +133,12 @@ class ReuseMemory {
   uint64_t clock_ = 0;
   Counts counts_;
   ReuseTraffic* traffic_;
+  std::optional<ReuseTraffic> rows_;  ///< without it: the DRAM alone
+
+  [[nodiscard]] ReuseTraffic* dram() {
+    if (traffic_ != nullptr) return traffic_;
+    return rows_ ? &*rows_ : nullptr;
+  }
 };
 
 }  // namespace gpusim::analysis

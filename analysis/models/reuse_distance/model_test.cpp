@@ -366,6 +366,8 @@ TEST(ReuseModel, AnSmWithMoreBlocksIsNotLikeTheOthers) {
 
 TEST(ReuseModel, NeighboursSlowMemoryDown) {
   // Streams that want more than memory gives: one SM of 14 takes as long as all of them, within a fifth.
+  // Rows, which the model has where all SMs are modelled and which these streams take from each other, cost
+  // nothing.
   std::vector<Steps> warps;
   for (uint64_t b = 0; b < 14ul * 8; ++b) {
     Steps steps;
@@ -373,7 +375,8 @@ TEST(ReuseModel, NeighboursSlowMemoryDown) {
     warps.push_back(steps);
   }
   const WarpTrace trace = trace_of(warps, 1);
-  const core::MachineConfig every = machine({"scheduler.warp_loads=0"});
+  const core::MachineConfig every = machine({"scheduler.warp_loads=0", "dram.rcd=0ns", "dram.rp=0ns",
+                                             "dram.ras=0ns", "dram.rc=0ns", "dram.rrd=0ns", "dram.faw=0ns"});
   const double all = run_reuse(every, trace).cycles;
   const double one = run_reuse(every, trace, {.only_sm = 0}).cycles;
   EXPECT_NEAR(one / all, 1, 0.2);
@@ -506,6 +509,10 @@ TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
   const core::MachineConfig other =
       machine({"l1.replacement=fifo", "l2.replacement=random", "scheduler.policy=two_level"});
   EXPECT_EQ(unmodelled_memory(other).size(), 2u);
+  EXPECT_TRUE(
+      unmodelled_memory(machine({"dram.page=closed", "dram.refresh=bank", "dram.scheduler=fcfs"})).empty());
+  EXPECT_THAT(unmodelled_memory(machine({"interconnect.topology=mesh"})),
+              testing::ElementsAre("interconnect.topology = \"mesh\": taken as crossbar"));
   EXPECT_THAT(unmodelled_by_reuse(other),
               testing::Contains("scheduler.policy = \"two_level\": taken as lrr"));
   const core::MachineConfig volta =

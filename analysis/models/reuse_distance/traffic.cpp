@@ -38,13 +38,13 @@ void PageBuffer::put(uint64_t page, double there) {
   *oldest = {page, ++clock_, there};
 }
 
-RowWindow::RowWindow(const core::MachineConfig& m, TrafficCounts& counts)
-    : counts_(counts),
-      most_(std::max(1u, m.dram.queue)),
+RowWindow::RowWindow(const core::MachineConfig& m)
+    : most_(std::max(1u, m.dram.queue)),
       write_high_(std::max(1u, m.dram.write_high)),
       write_low_(m.dram.write_low),
       closes_(m.dram.page == "closed"),
       in_order_(m.dram.scheduler == "fcfs"),
+      banks_in_turn_(m.dram.refresh == "bank"),
       banks_(one_at_least(m.dram.banks)) {
   const auto cycles = [&](double ns) { return core_cycles(m, ns); };
   rcd_ = cycles(m.dram.rcd_ns), rp_ = cycles(m.dram.rp_ns), ras_ = cycles(m.dram.ras_ns);
@@ -54,17 +54,33 @@ RowWindow::RowWindow(const core::MachineConfig& m, TrafficCounts& counts)
   // Four activates and no more in this time, taken as evenly spread.
   rrd_ = std::max(rrd_, cycles(m.dram.faw_ns) / 4);
   window_.reserve(most_ + 1);
-  next_refresh_ = refi_;
+  next_refresh_ = first_refresh();
 }
 
 void RowWindow::reset() {
   for (Bank& b : banks_) b.next_activate = b.next_precharge = b.next_column = 0;
   bus_free_ = next_activate_ = cost_ = 0;
-  next_refresh_ = refi_;
+  in_turn_ = rows_opened_ = 0;
+  next_refresh_ = first_refresh();
+}
+
+/// One bank after the other (components/dram/refresh/bank.cpp): the others go on.
+void RowWindow::refresh_banks(double now) {
+  const double interval = refi_ / static_cast<double>(banks_.size());
+  const auto due = static_cast<uint64_t>((now - next_refresh_) / interval) + 1;
+  for (uint64_t k = due > banks_.size() ? due - banks_.size() : 0; k < due; ++k) {
+    Bank& b = banks_[(in_turn_ + k) % banks_.size()];
+    const double idle = b.row == kNoRow ? b.next_activate : b.next_precharge + rp_;
+    b.row = kNoRow;
+    b.next_activate = std::max(next_refresh_ + static_cast<double>(k) * interval, idle) + rfc_;
+  }
+  in_turn_ = (in_turn_ + due) % banks_.size();
+  next_refresh_ += static_cast<double>(due) * interval;
 }
 
 void RowWindow::refresh(double now) {
   if (refi_ <= 0 || now < next_refresh_) return;
+  if (banks_in_turn_) return refresh_banks(now);
   const double last = next_refresh_ + std::floor((now - next_refresh_) / refi_) * refi_;
   next_refresh_ = last + refi_;
   const double end = std::max(last, bus_free_) + rfc_;
@@ -121,7 +137,7 @@ void RowWindow::serve_one() {
   last_was_write_ = r.write;
   if (!hits && b.row != r.row) {
     const double activate = data - (r.write ? wl_ : cl_) - rcd_;
-    ++counts_.rows_opened;
+    ++rows_opened_;
     b.row = r.row;
     b.next_activate = activate + rc_;
     b.next_precharge = activate + ras_;
@@ -184,7 +200,7 @@ ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
                   static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.dram_khz);
   const uint64_t channels = in_window_.size() * channels_of_.value();
   channels_.reserve(channels);
-  for (uint64_t c = 0; c < channels; ++c) channels_.emplace_back(m, counts_);
+  for (uint64_t c = 0; c < channels; ++c) channels_.emplace_back(m);
 }
 
 void ReuseTraffic::begin_kernel() {
@@ -200,6 +216,12 @@ void ReuseTraffic::end_kernel() {
   for (RowWindow& c : channels_) c.drain();
   counts_.to_busiest += most_;
   most_ = 0;
+}
+
+TrafficCounts ReuseTraffic::counts() const {
+  TrafficCounts all = counts_;
+  for (const RowWindow& c : channels_) all.rows_opened += c.rows_opened();
+  return all;
 }
 
 double ReuseTraffic::translate(double now, uint32_t sm, uint64_t page) {

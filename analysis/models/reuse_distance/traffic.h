@@ -47,7 +47,7 @@ class PageBuffer {
 /// row go first.
 class RowWindow {
  public:
-  RowWindow(const core::MachineConfig& config, TrafficCounts& counts);
+  explicit RowWindow(const core::MachineConfig& config);
   struct Request {
     double arrival = 0;
     uint64_t row = 0;
@@ -59,7 +59,9 @@ class RowWindow {
   double add(const Request& r);
   /// Nothing else comes.
   void drain();
+  /// Time starts again, and with it the count; rows stay open.
   void reset();
+  [[nodiscard]] uint64_t rows_opened() const { return rows_opened_; }
 
  private:
   static constexpr uint64_t kNoRow = ~uint64_t{0};
@@ -69,18 +71,24 @@ class RowWindow {
   };
   void serve_one();
   void refresh(double now);
+  void refresh_banks(double now);
+  [[nodiscard]] double first_refresh() const {
+    return banks_in_turn_ ? refi_ / static_cast<double>(banks_.size()) : refi_;
+  }
   /// When the first data of the request can come: its row is opened before, if it has to be.
   [[nodiscard]] double ready(const Request& r) const;
 
-  TrafficCounts& counts_;
+  uint64_t rows_opened_ = 0;
   size_t most_;
   uint32_t write_high_, write_low_;
   bool closes_;  ///< rows nobody waits for
   bool in_order_;
+  bool banks_in_turn_;  ///< a refresh takes one of them
   double rcd_, rp_, ras_, rc_, rrd_, cl_, wl_, rtw_, cdlr_, wr_, refi_, rfc_;
   std::vector<Bank> banks_;
   std::vector<Request> window_;  ///< oldest first
   uint32_t writes_ = 0;
+  uint64_t in_turn_ = 0;  ///< the bank that is refreshed next
   bool draining_ = false, last_was_write_ = false;
   double bus_free_ = 0, next_activate_ = 0, next_refresh_ = 0;
   double cost_ = 0;  ///< bus time of a request lately, with what it waited for
@@ -89,8 +97,6 @@ class RowWindow {
 class ReuseTraffic {
  public:
   ReuseTraffic(const core::MachineConfig& config, uint32_t sms);
-  ReuseTraffic(const ReuseTraffic&) = delete;  // channels count in it
-  ReuseTraffic& operator=(const ReuseTraffic&) = delete;
 
   /// Time starts again; buffers keep their pages, rows stay open.
   void begin_kernel();
@@ -103,10 +109,10 @@ class ReuseTraffic {
   /// A channel moves so many bytes at the offset `local` of a partition; about when it will have.
   double move(double now, uint32_t channel, uint64_t local, uint32_t bytes, bool write);
   /// Since begin_kernel().
-  [[nodiscard]] const TrafficCounts& counts() const { return counts_; }
+  [[nodiscard]] TrafficCounts counts() const;
 
  private:
-  TrafficCounts counts_;
+  TrafficCounts counts_;  ///< but for the rows, which channels count
   // Translation.
   core::Divisor page_bytes_;
   std::vector<PageBuffer> sm_pages_, shared_pages_;

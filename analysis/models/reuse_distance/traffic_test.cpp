@@ -7,6 +7,7 @@
 #include <random>
 
 #include "analysis/models/reuse_distance/coalescer.h"
+#include "analysis/models/reuse_distance/memory.h"
 #include "analysis/models/reuse_distance/model.h"
 #include "simcore/config/load.h"
 
@@ -20,13 +21,13 @@ core::MachineConfig c1060(std::vector<std::string> sets = {}) {
 /// One channel's requests of 32 bytes, `apart` cycles from one to the next.
 class Channel {
  public:
-  explicit Channel(const core::MachineConfig& m) : rows_(m, counts) {}
+  explicit Channel(const core::MachineConfig& m) : rows_(m) {}
   double ask(uint32_t bank, uint64_t row, double apart, bool write = false) {
     now_ += apart;
     return last = rows_.add({now_, row, bank, 3.24, write});
   }
   void end() { rows_.drain(); }
-  TrafficCounts counts;
+  [[nodiscard]] uint64_t opened() const { return rows_.rows_opened(); }
   double last = 0;
 
  private:
@@ -38,12 +39,32 @@ TEST(RowWindow, AStreamOpensEachRowOnceAndAgainAfterARefresh) {
   Channel channel(c1060({"dram.refi=0ns"}));
   for (uint64_t i = 0; i < 640; ++i) channel.ask(static_cast<uint32_t>(i / 64 % 8), i / 64 / 8, 3.3);
   channel.end();
-  EXPECT_EQ(channel.counts.rows_opened, 10u);
+  EXPECT_EQ(channel.opened(), 10u);
 
   Channel refreshed(c1060());  // every 3900 ns: 5054 core cycles
   for (uint64_t i = 0; i < 4000; ++i) refreshed.ask(0, 0, 5);
   refreshed.end();
-  EXPECT_EQ(refreshed.counts.rows_opened, 4u);
+  EXPECT_EQ(refreshed.opened(), 4u);
+}
+
+TEST(RowWindow, ABankIsRefreshedWhileTheOthersGoOn) {
+  // One of eight banks every 3900 / 8 ns, for 100 ns, the first at 631.8 core cycles.
+  const core::MachineConfig m = c1060({"dram.refresh=bank"});
+  const auto answered = [&](uint32_t bank, double at) {
+    Channel channel(m);
+    return channel.ask(bank, 0, at) - at;
+  };
+  const double cycles = 1.296, interval = 3900 * cycles / 8, lasts = 100 * cycles;
+  EXPECT_DOUBLE_EQ(answered(0, interval - 1), answered(1, interval - 1));
+  EXPECT_NEAR(answered(0, interval + 1) - answered(1, interval + 1), lasts - 1, 1e-6);
+  EXPECT_NEAR(answered(1, 2 * interval + 1) - answered(0, 2 * interval + 1), lasts - 1, 1e-6);
+  EXPECT_NEAR(answered(0, 9 * interval + 1) - answered(1, 9 * interval + 1), lasts - 1, 1e-6);
+  EXPECT_DOUBLE_EQ(answered(0, 9 * interval + lasts), answered(1, 9 * interval + lasts));
+  // Each closes the bank's row.
+  Channel refreshed(m);
+  for (uint64_t i = 0; i < 4000; ++i) refreshed.ask(0, 0, 5);
+  refreshed.end();
+  EXPECT_EQ(refreshed.opened(), 1 + 4u);
 }
 
 TEST(RowWindow, WhatWaitsForAnOpenRowGoesFirst) {
@@ -52,7 +73,7 @@ TEST(RowWindow, WhatWaitsForAnOpenRowGoesFirst) {
     Channel channel(c1060(std::move(sets)));
     for (uint64_t i = 0; i < 32; ++i) channel.ask(0, i % 2, 0);
     channel.end();
-    return channel.counts.rows_opened;
+    return channel.opened();
   };
   EXPECT_EQ(opened({}), 2u);
   EXPECT_EQ(opened({"dram.scheduler=fcfs"}), 32u);
@@ -83,8 +104,8 @@ TEST(RowWindow, WritesWaitUntilThereAreMany) {
   Channel channel(c1060({"dram.refi=0ns"}));
   for (uint64_t i = 0; i < 400; ++i) channel.ask(0, i % 2, 3, i % 2 == 1);
   channel.end();
-  EXPECT_LT(channel.counts.rows_opened, 60u);
-  EXPECT_GT(channel.counts.rows_opened, 10u);
+  EXPECT_LT(channel.opened(), 60u);
+  EXPECT_GT(channel.opened(), 10u);
 }
 
 TEST(RowWindow, WhatARequestCostIsTheMeanOfThe32BeforeIt) {
@@ -93,8 +114,7 @@ TEST(RowWindow, WhatARequestCostIsTheMeanOfThe32BeforeIt) {
   const core::MachineConfig m =
       c1060({"clocks.core=1GHz", "dram.rcd=10ns", "dram.cl=10ns", "dram.rp=10ns", "dram.ras=30ns",
              "dram.rc=40ns", "dram.rrd=5ns", "dram.faw=0ns", "dram.refi=0ns", "dram.rfc=0ns"});
-  TrafficCounts counts;
-  RowWindow rows(m, counts);
+  RowWindow rows(m);
   const uint32_t window = m.dram.queue;
   // The first is served when the second comes, for which the bus is free, and the others as the window
   // overflows.
@@ -211,6 +231,30 @@ TEST(ReuseModel, FollowsAccessesWithoutAnL1) {
   // The microbenchmarks find 561 core cycles, of which 24 are the SM's own.
   EXPECT_NEAR(run.cycles / kLoads, 561 - 24, 30);
   EXPECT_THROW((void)run_reuse(m, trace), core::InputError);
+}
+
+TEST(ReuseMemory, DramHasItsRowsAndRefreshes) {
+  const core::MachineConfig m = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  constexpr double kMhz = 1215, kLater = 1e4;
+  const auto latency = [&](const ReuseNeighbours& neighbours, double later) {
+    ReuseMemory memory(m, 14, neighbours);
+    const double opens = memory.read(kLater, 0, 0, 1) - kLater;
+    return std::pair(opens, memory.read(kLater + later, 0, 0, 2) - kLater - later);
+  };
+  const auto [opens, hits] = latency({}, 1000);
+  EXPECT_NEAR(opens - hits, m.dram.rcd_ns * kMhz / 1e3, 1e-6) << "the row is open";
+  // Every 3.9 us all rows close for a refresh: here in between, and just when the second one comes.
+  const double refresh = 3 * m.dram.refi_ns * kMhz / 1e3 - kLater;
+  EXPECT_DOUBLE_EQ(latency({}, refresh + 2000).second, opens);
+  EXPECT_GT(latency({}, refresh - 100).second, opens + 100);
+  const auto [one, other] = latency({.copies = 2}, 1000);
+  EXPECT_NEAR(one, other, 0.01) << "the rows that neighbours open are not known";
+  // A copy of the memory has rows of its own, as the second pass of a prediction needs.
+  ReuseMemory memory(m, 14);
+  ReuseMemory copy = memory;
+  memory.read(kLater - 400, 0, 0, 1);
+  EXPECT_DOUBLE_EQ(copy.read(kLater, 0, 0, 2) - kLater, opens);
+  EXPECT_DOUBLE_EQ(memory.read(kLater, 0, 0, 2) - kLater, hits);
 }
 
 }  // namespace
