@@ -198,6 +198,17 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
       << "a stack in local memory";
   EXPECT_FALSE(follow("ld.local.f32 %f2, [%rd1];\nfma.rn.f32 %f3, %f4, %f4, %f2;\nst.local.f32 [%rd1], %f3;"))
       << "sums in an array";
+  EXPECT_TRUE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f2;\n@%p2 bra $L2;\n"
+             "st.local.f32 [%rd1], %f3;\n$L2:\nmov.u32 %r5, %r6;"))
+      << "the largest values in their order";
+  EXPECT_TRUE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.gtu.f32 %p2, %f3, %f2;\n@%p2 st.local.f32 [%rd1], %f3;"))
+      << "the same under a predicate";
+  EXPECT_FALSE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f4;\n@%p2 bra $L2;\n"
+             "st.local.f32 [%rd1], %f3;\n$L2:\nadd.f32 %f5, %f5, %f2;"))
+      << "what is loaded decides what is stored";
   operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
   operation("int", "mov.f32 %f1, %f3", 8);
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));
