@@ -365,14 +365,21 @@ double Facts::wait(uint64_t pc) const {
   return wait;
 }
 
+double Facts::first_page() const {
+  const UnitLoad* waits = kernel_.unit("lsu_wait_page");
+  if (waits == nullptr) return 0;
+  const double walk = core_cycles(machine_, machine_.tlb.l2_latency_ns + machine_.tlb.walk_latency_ns);
+  return std::min(waits->mean() * static_cast<double>(kernel_.cycles), walk);
+}
+
 Work Facts::recorded_work(std::string_view ptx) {
   find_own_waits();
   find_groups(ptx);
   find_result_latencies(ptx);
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
-  work.start =
-      std::min(cycles, machine_.gpu.launch_cycles + static_cast<double>(machine_.gpu.block_start_cycles));
+  work.start = std::min(cycles, machine_.gpu.launch_cycles +
+                                    static_cast<double>(machine_.gpu.block_start_cycles) + first_page());
   const double crowded = crowding(), with_atomics = crowding_with_atomics();
   for (const UnitLoad& u : kernel_.units) {
     if (!does_work(u.unit) || u.unit == "dram_rows" || u.unit == "dram_turnarounds" ||

@@ -108,6 +108,9 @@ class Facts {
   [[nodiscard]] double memory_share() const;
   /// Of the waits for memory, the share that memory partitions pass on as they wait for DRAM themselves.
   [[nodiscard]] double behind_dram(const Work& work) const;
+  /// Core cycles for which all SMs wait for the first page of the launch's data, before anything else comes
+  /// to them: a part of its start that no other order of accesses changes.
+  [[nodiscard]] double first_page() const;
   void find_own_waits();
   void find_groups(std::string_view ptx);
   void find_uses(std::string_view ptx);

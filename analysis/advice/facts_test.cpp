@@ -112,6 +112,20 @@ TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
   EXPECT_NEAR(chain[3], once + rest + machine.scheduler.issue_cycles, 1);
 }
 
+/// All SMs wait for it before they have anything to do; later pages come beside the work of others.
+TEST_F(RulesTest, TheFirstPageIsPartOfTheStart) {
+  const double start = facts().estimator().recorded().start;
+  machine.tlb.l2_latency_ns = 20;
+  machine.tlb.walk_latency_ns = 300;
+  const double walk = 320e-6 * static_cast<double>(machine.clocks.core_khz);
+  unit("lsu_wait_page", "SM", kSms, 0.02);
+  EXPECT_NEAR(facts().estimator().recorded().start, start + walk, 1);
+  kernel.units.clear();
+  unit("lsu_wait_page", "SM", kSms, 0.001);
+  EXPECT_NEAR(facts().estimator().recorded().start, start + 0.001 * kCycles, 1)
+      << "of a launch that finds its pages";
+}
+
 /// A chain that a loop hands on from a remainder to the next turn's product, with other operations behind it.
 TEST_F(RulesTest, AResultIsAwaitedFromTheOperationThatGivesIt) {
   operation("int_div_u32", "div.u32 %r9, %r8, %r7", 1);
