@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/rules_fixture.h"
+#include "analysis/advice/traffic.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -111,6 +112,35 @@ TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
   EXPECT_NEAR(p->after.units.at("l1_tags"), now.units.at("l1_tags") / 32, 1);
   EXPECT_NEAR(p->after.units.at("l2_requests"), now.units.at("l2_requests") / 4, 1)
       << "8 requests for lines instead of 32 for sectors";
+}
+
+/// Threads that look at the records behind their own: those of a warp begin anywhere in a line, where each
+/// field is an array.
+TEST_F(RulesTest, NeighbouringRecordsBeginWithinALine) {
+  kernel.name = "k";
+  const auto least = [&](const std::string& step, const std::string& load) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    program =
+        ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u64 %rd1, [p];\nmul.wide.s32 %rd2, %r1, 24;\n"
+        "add.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\n" +
+        load + ";\n" + step + ";\n}\n";
+    operation("load_global", load.c_str(), 8,
+              {{"transactions", 8 * 6}, {"requested_bytes", 8 * 128}, {"transferred_bytes", 8 * 24 * 32}});
+    operation("int", step.c_str(), 8);
+    Least of_all = least_of(facts(), 0);
+    return std::pair(of_all.transactions / (8 * kWarps), of_all.bytes / kSector / (8 * kWarps));
+  };
+  using testing::Pair;
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 24", "ld.global.f32 %f1, [%rd4+24]"), Pair(1 + 31.0 / 32, 4.875));
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 192", "ld.global.f32 %f1, [%rd4+192]"), Pair(1.75, 4))
+      << "every eighth record, so that each piece begins with a sector";
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 192", "ld.global.f32 %f1, [%rd4+24]"), Pair(2, 5))
+      << "and of an unrolled loop the others, which never do";
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 768", "ld.global.f32 %f1, [%rd4+4]"), Pair(1, 4))
+      << "whole lines on";
+  EXPECT_THAT(least("mov.u64 %rd5, %rd4", "ld.global.f32 %f1, [%rd3+52]"), Pair(2, 5)) << "without a loop";
+  EXPECT_THAT(least("mov.u64 %rd5, %rd4", "ld.global.f32 %f1, [%rd3+20]"), Pair(1, 4)) << "its own";
 }
 
 class StoreTest : public RulesTest {
