@@ -143,6 +143,74 @@ TEST_F(RulesTest, NeighbouringRecordsBeginWithinALine) {
   EXPECT_THAT(least("mov.u64 %rd5, %rd4", "ld.global.f32 %f1, [%rd3+20]"), Pair(1, 4)) << "its own";
 }
 
+/// Weights that all blocks go through, a row for each lane: every warp waits for the lines as they come.
+TEST_F(RulesTest, BlocksThatWalkAlongTheSameLinesWaitForEachOfThem) {
+  unit("lsu_port", "SM", 80, 0.9);
+  kernel.name = "k";
+  kernel.block = "32,8,1";
+  constexpr double kLines = 40;  // that come to an SM
+  kernel.counters["l2_read_sectors"] = kLines * 4 * kSms;
+  kernel.counters["dram_read_bytes"] = kLines * kLine;
+  const auto waits = [&](const std::string& row, const std::vector<std::string>& loads) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    program = ".visible .entry k()\n{\nld.param.u64 %rd1, [w];\n" + row +
+              ";\nmul.wide.s32 %rd2, %r1, 1152;\nadd.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\n"
+              "add.s64 %rd4, %rd4, 16;\n}\n";
+    for (const std::string& load : loads)
+      operation("load_global", load.c_str(), 32,
+                {{"transactions", 32 * 32}, {"requested_bytes", 32 * 128}, {"transferred_bytes", 32 * 1024}});
+    operation("int", "add.s64 %rd4, %rd4, 16", 32);
+    const Facts f = facts();
+    const auto p = coalescing(f);
+    EXPECT_TRUE(p);
+    double all = 0;
+    for (size_t pc = 0; p && pc < loads.size(); ++pc) all += p->after.chain[pc];
+    return all / f.memory_wait(true);
+  };
+  const double rounds = facts().estimator().recorded().rounds;
+  const std::string of_lane = "mov.u32 %r1, %tid.x", load = "ld.global.f32 %f1, [%rd4]";
+  EXPECT_NEAR(waits(of_lane, {load}), kLines / rounds, 0.01) << "as many as come to an SM";
+  EXPECT_NEAR(waits("mov.u32 %r1, %tid.y", {load}), kLines / 8 / rounds, 0.01)
+      << "each warp of a block has its own";
+  EXPECT_LT(waits("mov.u32 %r1, %ctaid.x", {load}), 1) << "each block has";
+  EXPECT_NEAR(waits(of_lane, {load, "ld.global.f32 %f2, [%rd4+4]"}), kLines / 2 / rounds, 0.01)
+      << "two of a turn come together";
+  kernel.counters["l2_read_sectors"] = kLines * 4 * kSms * 1000;
+  kernel.counters["dram_read_bytes"] *= 1000;
+  EXPECT_NEAR(waits(of_lane, {load}), 32, 0.01) << "no more than there are loads";
+}
+
+/// A transposition, of which a tile parts the loads from the stores.
+TEST_F(RulesTest, LoadsWaitForNoStoreInFrontOfThemWhereATileIsBetween) {
+  unit("request_out", "partition", 64, 0.2);
+  const auto after = [&](bool load_scattered, bool store_scattered, bool store_between) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    const auto access = [&](const char* op_class, const char* ptx, bool scattered) {
+      operation(op_class, ptx, 1,
+                {{"transactions", scattered ? 32 : 1},
+                 {"requested_bytes", 128},
+                 {"transferred_bytes", scattered ? 1024 : 128},
+                 {"awaited_memory_dram", op_class[0] == 'l' ? 100 : 0}});
+    };
+    access("load_global", "ld.global.f32 %f1, [%rd1]", load_scattered);
+    if (store_between) access("store_global", "st.global.f32 [%rd2], %f1", store_scattered);
+    operation("fp32", "add.f32 %f3, %f1, %f1", 1);
+    access("load_global", "ld.global.f32 %f2, [%rd1+4096]", load_scattered);
+    access("store_global", "st.global.f32 [%rd2+4096], %f2", store_scattered);
+    const Facts f = facts();
+    const auto p = coalescing(f);
+    EXPECT_TRUE(p);
+    const auto share = [&](uint64_t pc) { return p->after.chain[pc] / f.estimator().recorded().chain[pc]; };
+    return p ? share(0) + share(store_between ? 3 : 2) : 0;
+  };
+  EXPECT_LT(after(false, true, true), 1.1) << "one wait is left";
+  EXPECT_LT(after(true, false, true), 1.1);
+  EXPECT_GT(after(true, true, true), 1.9) << "records, which become arrays";
+  EXPECT_GT(after(true, false, false), 1.9) << "what they wait for is no store";
+}
+
 class StoreTest : public RulesTest {
  protected:
   /// A warp loads a line and stores its words into as many lines.
