@@ -74,6 +74,29 @@ args = ["b", "a", "N"])");
   EXPECT_EQ(handed_on({{}, {"b"}}, facts(), program), "") << "not known";
 }
 
+/// Levels of a triangular solve: each launch writes a piece of its own and reads where columns say.
+TEST_F(RulesTest, WhatDataChooseIsNoPieceOfALaunch) {
+  kernel.name = "level";
+  const auto needed = [&](const std::string& stored_at) {
+    program =
+        ".visible .entry level(\n.param .u64 x,\n.param .u64 column,\n.param .u32 first\n)\n{\n"
+        "ld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [column];\nld.param.u32 %r9, [first];\n"
+        "mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, %r9;\nmul.wide.s32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd2, "
+        "%rd3;\n"
+        "add.s64 %rd5, %rd1, %rd3;\nld.global.u32 %r3, [%rd4];\nmul.wide.s32 %rd6, %r3, 4;\n"
+        "add.s64 %rd7, %rd1, %rd6;\nld.global.f32 %f1, [%rd7];\nst.global.f32 [" +
+        stored_at + "], %f1;\nret;\n}\n";
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.u32 %r3, [%rd4]", 1);
+    operation("load_global", "ld.global.f32 %f1, [%rd7]", 1);
+    operation("store_global", ("st.global.f32 [" + stored_at + "], %f1").c_str(), 1);
+    return handed_on({{"x", "c", "0"}, {"x", "c", "256"}}, facts(), program);
+  };
+  EXPECT_EQ(needed("%rd5"), "x");
+  EXPECT_EQ(needed("%rd7"), "") << "changed in place, perhaps each by one launch";
+}
+
 TEST(Advise, ARecordingOfAnOlderVersionHasNoUnitsAndGetsNoAdvice) {
   const test::SmallRecording small;
   const Recording recording(small.write(test::temp_path("a.h5")));

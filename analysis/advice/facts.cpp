@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "analysis/profile/polling.h"
@@ -82,6 +84,13 @@ double Facts::counter(std::string_view name) const {
 double Facts::warps() const { return std::max(1.0, counter("warps")); }
 double Facts::warps_per_block() const { return std::ceil(static_cast<double>(resources_.threads) / 32); }
 double Facts::blocks() const { return std::max(1.0, warps() / std::max(1.0, warps_per_block())); }
+
+double Facts::block_width() const {
+  uint64_t threads = 0;
+  const std::string& block = kernel_.block;
+  std::from_chars(block.data(), block.data() + block.size(), threads);
+  return static_cast<double>(threads > 0 ? threads : resources_.threads);
+}
 
 double Facts::resident_warps() const {
   if (!kernel_.per_sm.has("active_cycles")) return 1;
@@ -243,6 +252,7 @@ void Facts::find_groups(std::string_view ptx) {
   const std::map<std::string, std::set<std::string>> unnamed = unnamed_results(kernel_, ptx);
   std::set<std::string> on_their_way;
   uint64_t group = 0;
+  std::optional<uint64_t> leader;
   for (uint64_t pc = 0; pc < operations(); ++pc) {
     const std::string& text = text_cell(kernel_.per_pc, "ptx", pc);
     const size_t address = is_memory_load(op_class(pc)) ? text.find('[') : 0;
@@ -251,10 +261,13 @@ void Facts::find_groups(std::string_view ptx) {
     add_unnamed(unnamed, read);
     const size_t used = std::erase_if(on_their_way, [&](const std::string& r) { return read.contains(r); });
     if (op_class(pc) == "branch") on_their_way.clear();
-    group += used > 0 || op_class(pc) == "branch";
+    const bool loads = is_memory_load(op_class(pc)) && executed(pc) > 0;
+    const bool next = used > 0 || op_class(pc) == "branch";
+    group += next;
     groups_.push_back(group);
-    if (is_memory_load(op_class(pc)) && executed(pc) > 0)
-      on_their_way.merge(registers_of(std::string_view(text).substr(0, address)));
+    if (next || !leader) leader = loads ? std::optional(pc) : std::nullopt;
+    leaders_.push_back(leader.value_or(pc));
+    if (loads) on_their_way.merge(registers_of(std::string_view(text).substr(0, address)));
   }
 }
 
@@ -279,12 +292,6 @@ void Facts::find_uses(std::string_view ptx) {
         more |= loaded.insert(r).second;
     }
   }
-}
-
-bool Facts::leads(uint64_t pc) const {
-  for (uint64_t earlier = pc; earlier-- > 0 && groups_[earlier] == groups_[pc];)
-    if (is_memory_load(op_class(earlier)) && executed(earlier) > 0) return false;
-  return true;
 }
 
 void Facts::find_result_latencies(std::string_view ptx) {
@@ -365,14 +372,21 @@ double Facts::wait(uint64_t pc) const {
   return wait;
 }
 
+double Facts::first_page() const {
+  const UnitLoad* waits = kernel_.unit("lsu_wait_page");
+  if (waits == nullptr) return 0;
+  const double walk = core_cycles(machine_, machine_.tlb.l2_latency_ns + machine_.tlb.walk_latency_ns);
+  return std::min(waits->mean() * static_cast<double>(kernel_.cycles), walk);
+}
+
 Work Facts::recorded_work(std::string_view ptx) {
   find_own_waits();
   find_groups(ptx);
   find_result_latencies(ptx);
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
-  work.start =
-      std::min(cycles, machine_.gpu.launch_cycles + static_cast<double>(machine_.gpu.block_start_cycles));
+  work.start = std::min(cycles, machine_.gpu.launch_cycles +
+                                    static_cast<double>(machine_.gpu.block_start_cycles) + first_page());
   const double crowded = crowding(), with_atomics = crowding_with_atomics();
   for (const UnitLoad& u : kernel_.units) {
     if (!does_work(u.unit) || u.unit == "dram_rows" || u.unit == "dram_turnarounds" ||

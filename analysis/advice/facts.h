@@ -70,6 +70,7 @@ class Facts {
   [[nodiscard]] double warps() const;            ///< of the launch
   [[nodiscard]] double warps_per_block() const;  ///< whole ones
   [[nodiscard]] double blocks() const;
+  [[nodiscard]] double block_width() const;  ///< its threads in x
   [[nodiscard]] double sms() const { return static_cast<double>(kernel_.per_sm.rows); }
   /// Mean number of warps that an SM with any holds.
   [[nodiscard]] double resident_warps() const;
@@ -98,7 +99,8 @@ class Facts {
   /// Core cycles until data are there that DRAM or the L2 has, without queues.
   [[nodiscard]] double memory_wait(bool from_dram) const;
   /// Of the loads that a warp sends before it uses any of them, the first: it waits anew.
-  [[nodiscard]] bool leads(uint64_t pc) const;
+  [[nodiscard]] uint64_t leader_of(uint64_t pc) const { return leaders_[pc]; }
+  [[nodiscard]] bool leads(uint64_t pc) const { return leader_of(pc) == pc; }
   /// Accesses of one warp that the coalescer looks at apart: half warps before compute capability 2.0.
   [[nodiscard]] double requests_per_warp() const;
 
@@ -108,6 +110,9 @@ class Facts {
   [[nodiscard]] double memory_share() const;
   /// Of the waits for memory, the share that memory partitions pass on as they wait for DRAM themselves.
   [[nodiscard]] double behind_dram(const Work& work) const;
+  /// Core cycles for which all SMs wait for the first page of the launch's data, before anything else comes
+  /// to them: a part of its start that no other order of accesses changes.
+  [[nodiscard]] double first_page() const;
   void find_own_waits();
   void find_groups(std::string_view ptx);
   void find_uses(std::string_view ptx);
@@ -130,6 +135,7 @@ class Facts {
   std::map<std::string, double, std::less<>> own_waits_;
   /// For each operation: loads with the same number are on their way together.
   std::vector<uint64_t> groups_;
+  std::vector<uint64_t> leaders_;  ///< the first of these
   /// For each operation, how long it waits for the arithmetic result that is the last to come.
   std::vector<double> result_latencies_;
   Estimator estimator_;

@@ -112,6 +112,20 @@ TEST_F(RulesTest, LoadsThatAreOnTheirWayTogetherWaitTogether) {
   EXPECT_NEAR(chain[3], once + rest + machine.scheduler.issue_cycles, 1);
 }
 
+/// All SMs wait for it before they have anything to do; later pages come beside the work of others.
+TEST_F(RulesTest, TheFirstPageIsPartOfTheStart) {
+  const double start = facts().estimator().recorded().start;
+  machine.tlb.l2_latency_ns = 20;
+  machine.tlb.walk_latency_ns = 300;
+  const double walk = 320e-6 * static_cast<double>(machine.clocks.core_khz);
+  unit("lsu_wait_page", "SM", kSms, 0.02);
+  EXPECT_NEAR(facts().estimator().recorded().start, start + walk, 1);
+  kernel.units.clear();
+  unit("lsu_wait_page", "SM", kSms, 0.001);
+  EXPECT_NEAR(facts().estimator().recorded().start, start + 0.001 * kCycles, 1)
+      << "of a launch that finds its pages";
+}
+
 /// A chain that a loop hands on from a remainder to the next turn's product, with other operations behind it.
 TEST_F(RulesTest, AResultIsAwaitedFromTheOperationThatGivesIt) {
   operation("int_div_u32", "div.u32 %r9, %r8, %r7", 1);
@@ -198,6 +212,17 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
       << "a stack in local memory";
   EXPECT_FALSE(follow("ld.local.f32 %f2, [%rd1];\nfma.rn.f32 %f3, %f4, %f4, %f2;\nst.local.f32 [%rd1], %f3;"))
       << "sums in an array";
+  EXPECT_TRUE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f2;\n@%p2 bra $L2;\n"
+             "st.local.f32 [%rd1], %f3;\n$L2:\nmov.u32 %r5, %r6;"))
+      << "the largest values in their order";
+  EXPECT_TRUE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.gtu.f32 %p2, %f3, %f2;\n@%p2 st.local.f32 [%rd1], %f3;"))
+      << "the same under a predicate";
+  EXPECT_FALSE(
+      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f4;\n@%p2 bra $L2;\n"
+             "st.local.f32 [%rd1], %f3;\n$L2:\nadd.f32 %f5, %f5, %f2;"))
+      << "what is loaded decides what is stored";
   operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
   operation("int", "mov.f32 %f1, %f3", 8);
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));

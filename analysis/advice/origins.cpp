@@ -23,7 +23,8 @@ Step step_of(std::string_view text) {
   if (text.starts_with('@')) text.remove_prefix(std::min(text.size(), text.find(' ') + 1));
   Step s;
   const size_t blank = std::min(text.find(' '), text.size());
-  s.stem = text.substr(0, text.substr(0, blank).find('.'));
+  const std::string_view opcode = text.substr(0, blank);
+  s.stem = opcode.substr(0, opcode.find('.'));
   // Commas within braces or brackets part no operands.
   size_t depth = 0, from = blank;
   const auto add = [&](std::string_view operand) { s.operands.push_back(registers_of(operand)); };
@@ -36,7 +37,6 @@ Step step_of(std::string_view text) {
   }
   add(text.substr(from));
   // What a thread keeps in local memory it finds there again, wherever in it.
-  const std::string_view opcode = text.substr(0, blank);
   if (opcode.starts_with("st.local")) {
     s.results = {kLocalMemory};
     s.operands.erase(s.operands.begin());
@@ -47,6 +47,53 @@ Step step_of(std::string_view text) {
   s.results.assign(s.operands.front().begin(), s.operands.front().end());
   s.operands.erase(s.operands.begin());
   return s;
+}
+
+/// The register whose value decides whether a statement is carried out; empty if it always is.
+std::string guard_of(std::string_view text) {
+  if (!text.starts_with('@')) return {};
+  const std::set<std::string> found = registers_of(text.substr(0, text.find(' ')));
+  return found.empty() ? std::string() : *found.begin();
+}
+
+/// Registers that follow from what a thread has left in its local memory, also as places of loads.
+std::set<std::string> of_local_memory(const std::vector<Step>& steps) {
+  std::map<std::string, std::vector<size_t>> uses;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const std::set<std::string>& operand : steps[i].operands)
+      for (const std::string& r : operand) uses[r].push_back(i);
+  std::set<std::string> found;
+  std::vector<std::string> left{kLocalMemory};
+  while (!left.empty()) {
+    const auto at = uses.find(left.back());
+    left.pop_back();
+    if (at == uses.end()) continue;
+    for (const size_t use : at->second)
+      for (const std::string& r : steps[use].results)
+        if (r != kLocalMemory && found.insert(r).second) left.push_back(r);
+  }
+  return found;
+}
+
+/// Whether what a thread has in local memory decides if it stores something there, as in a list that is kept
+/// in order: the turn before has to have stored its own. `much`: of each statement, whether it counts.
+bool decides_on_its_memory(const std::vector<std::string>& statements, const std::vector<Step>& steps,
+                           const std::map<std::string, size_t, std::less<>>& labels,
+                           const std::vector<bool>& much) {
+  std::vector<size_t> stores{0};  // in front of each statement
+  for (const Step& s : steps)
+    stores.push_back(stores.back() + (s.results == std::vector<std::string>{kLocalMemory}));
+  if (stores.back() == 0) return false;
+  const std::set<std::string> follow = of_local_memory(steps);
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (!much[i] || !follow.contains(guard_of(statements[i]))) continue;
+    if (stores[i + 1] > stores[i]) return true;
+    if (steps[i].stem != "bra") continue;
+    const auto target = labels.find(statements[i].substr(statements[i].rfind(' ') + 1));
+    if (target == labels.end()) continue;
+    if (stores[std::max(i, target->second)] > stores[std::min(i, target->second)]) return true;
+  }
+  return false;
 }
 
 /// Values so made can be made in parts.
@@ -83,6 +130,10 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
     const auto at = named.find(statements[i]);
     executed[i] = at == named.end() ? executed[i + 1] : at->second;
   }
+  std::vector<bool> much;
+  for (size_t i = 0; i < steps.size(); ++i)
+    much.push_back(static_cast<double>(executed[i]) >= kMuch * static_cast<double>(most));
+  if (decides_on_its_memory(statements, steps, labels_of(ptx, kernel.name), much)) return true;
   std::map<std::string, std::vector<size_t>> definitions;
   for (size_t i = 0; i < steps.size(); ++i)
     for (const std::string& r : steps[i].results) definitions[r].push_back(i);
@@ -93,7 +144,7 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
     std::set<std::pair<const std::vector<size_t>*, bool>> followed;  // all definitions of a register at once
     std::vector<std::pair<size_t, bool>> left;
     for (const size_t d : where)
-      if (static_cast<double>(executed[d]) >= kMuch * static_cast<double>(most)) left.emplace_back(d, true);
+      if (much[d]) left.emplace_back(d, true);
     while (!left.empty()) {
       const auto [at, sums] = left.back();
       left.pop_back();

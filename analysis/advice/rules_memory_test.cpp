@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/rules_fixture.h"
+#include "analysis/advice/traffic.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -111,6 +112,103 @@ TEST_F(RulesTest, NeighboursLeaveNothingInTheL1) {
   EXPECT_NEAR(p->after.units.at("l1_tags"), now.units.at("l1_tags") / 32, 1);
   EXPECT_NEAR(p->after.units.at("l2_requests"), now.units.at("l2_requests") / 4, 1)
       << "8 requests for lines instead of 32 for sectors";
+}
+
+/// Threads that look at the records behind their own: those of a warp begin anywhere in a line, where each
+/// field is an array.
+TEST_F(RulesTest, NeighbouringRecordsBeginWithinALine) {
+  kernel.name = "k";
+  const auto least = [&](const std::string& step, const std::string& load) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    program =
+        ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u64 %rd1, [p];\nmul.wide.s32 %rd2, %r1, 24;\n"
+        "add.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\n" +
+        load + ";\n" + step + ";\n}\n";
+    operation("load_global", load.c_str(), 8,
+              {{"transactions", 8 * 6}, {"requested_bytes", 8 * 128}, {"transferred_bytes", 8 * 24 * 32}});
+    operation("int", step.c_str(), 8);
+    Least of_all = least_of(facts(), 0);
+    return std::pair(of_all.transactions / (8 * kWarps), of_all.bytes / kSector / (8 * kWarps));
+  };
+  using testing::Pair;
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 24", "ld.global.f32 %f1, [%rd4+24]"), Pair(1 + 31.0 / 32, 4.875));
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 192", "ld.global.f32 %f1, [%rd4+192]"), Pair(1.75, 4))
+      << "every eighth record, so that each piece begins with a sector";
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 192", "ld.global.f32 %f1, [%rd4+24]"), Pair(2, 5))
+      << "and of an unrolled loop the others, which never do";
+  EXPECT_THAT(least("add.s64 %rd4, %rd4, 768", "ld.global.f32 %f1, [%rd4+4]"), Pair(1, 4))
+      << "whole lines on";
+  EXPECT_THAT(least("mov.u64 %rd5, %rd4", "ld.global.f32 %f1, [%rd3+52]"), Pair(2, 5)) << "without a loop";
+  EXPECT_THAT(least("mov.u64 %rd5, %rd4", "ld.global.f32 %f1, [%rd3+20]"), Pair(1, 4)) << "its own";
+}
+
+/// Weights that all blocks go through, a row for each lane: every warp waits for the lines as they come.
+TEST_F(RulesTest, BlocksThatWalkAlongTheSameLinesWaitForEachOfThem) {
+  unit("lsu_port", "SM", 80, 0.9);
+  kernel.name = "k";
+  kernel.block = "32,8,1";
+  constexpr double kLines = 40;  // that come to an SM
+  kernel.counters["l2_read_sectors"] = kLines * 4 * kSms;
+  kernel.counters["dram_read_bytes"] = kLines * kLine;
+  const auto waits = [&](const std::string& row, const std::vector<std::string>& loads) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    program = ".visible .entry k()\n{\nld.param.u64 %rd1, [w];\n" + row +
+              ";\nmul.wide.s32 %rd2, %r1, 1152;\nadd.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\n"
+              "add.s64 %rd4, %rd4, 16;\n}\n";
+    for (const std::string& load : loads)
+      operation("load_global", load.c_str(), 32,
+                {{"transactions", 32 * 32}, {"requested_bytes", 32 * 128}, {"transferred_bytes", 32 * 1024}});
+    operation("int", "add.s64 %rd4, %rd4, 16", 32);
+    const Facts f = facts();
+    const auto p = coalescing(f);
+    EXPECT_TRUE(p);
+    double all = 0;
+    for (size_t pc = 0; p && pc < loads.size(); ++pc) all += p->after.chain[pc];
+    return all / f.memory_wait(true);
+  };
+  const double rounds = facts().estimator().recorded().rounds;
+  const std::string of_lane = "mov.u32 %r1, %tid.x", load = "ld.global.f32 %f1, [%rd4]";
+  EXPECT_NEAR(waits(of_lane, {load}), kLines / rounds, 0.01) << "as many as come to an SM";
+  EXPECT_NEAR(waits("mov.u32 %r1, %tid.y", {load}), kLines / 8 / rounds, 0.01)
+      << "each warp of a block has its own";
+  EXPECT_LT(waits("mov.u32 %r1, %ctaid.x", {load}), 1) << "each block has";
+  EXPECT_NEAR(waits(of_lane, {load, "ld.global.f32 %f2, [%rd4+4]"}), kLines / 2 / rounds, 0.01)
+      << "two of a turn come together";
+  kernel.counters["l2_read_sectors"] = kLines * 4 * kSms * 1000;
+  kernel.counters["dram_read_bytes"] *= 1000;
+  EXPECT_NEAR(waits(of_lane, {load}), 32, 0.01) << "no more than there are loads";
+}
+
+/// A transposition, of which a tile parts the loads from the stores.
+TEST_F(RulesTest, LoadsWaitForNoStoreInFrontOfThemWhereATileIsBetween) {
+  unit("request_out", "partition", 64, 0.2);
+  const auto after = [&](bool load_scattered, bool store_scattered, bool store_between) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    const auto access = [&](const char* op_class, const char* ptx, bool scattered) {
+      operation(op_class, ptx, 1,
+                {{"transactions", scattered ? 32 : 1},
+                 {"requested_bytes", 128},
+                 {"transferred_bytes", scattered ? 1024 : 128},
+                 {"awaited_memory_dram", op_class[0] == 'l' ? 100 : 0}});
+    };
+    access("load_global", "ld.global.f32 %f1, [%rd1]", load_scattered);
+    if (store_between) access("store_global", "st.global.f32 [%rd2], %f1", store_scattered);
+    operation("fp32", "add.f32 %f3, %f1, %f1", 1);
+    access("load_global", "ld.global.f32 %f2, [%rd1+4096]", load_scattered);
+    access("store_global", "st.global.f32 [%rd2+4096], %f2", store_scattered);
+    const Facts f = facts();
+    const auto p = coalescing(f);
+    EXPECT_TRUE(p);
+    const auto share = [&](uint64_t pc) { return p->after.chain[pc] / f.estimator().recorded().chain[pc]; };
+    return p ? share(0) + share(store_between ? 3 : 2) : 0;
+  };
+  EXPECT_LT(after(false, true, true), 1.1) << "one wait is left";
+  EXPECT_LT(after(true, false, true), 1.1);
+  EXPECT_GT(after(true, true, true), 1.9) << "records, which become arrays";
+  EXPECT_GT(after(true, false, false), 1.9) << "what they wait for is no store";
 }
 
 class StoreTest : public RulesTest {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "analysis/source/source_lines.h"
 
@@ -117,6 +118,20 @@ bool is_of_fragment(const Facts& f, uint64_t pc) {
   return pc < f.operations() && text_cell(f.kernel().per_pc, "ptx", pc).starts_with("wmma.");
 }
 
+namespace {
+
+/// Of accesses to neighbouring records, in a loop that goes on by whole records or to one that lies so many
+/// beside the thread's own: share that begin within a unit of so many bytes, where each field is an array,
+/// and take one more than their bytes fill.
+double begin_within(const AddressOrigin& o, uint64_t unit) {
+  if (o.stride <= o.bytes || o.turn % o.stride != 0) return 0;
+  const uint64_t beside = o.place_in_turn / o.stride * o.bytes, step = o.turn / o.stride * o.bytes;
+  const uint64_t apart = step == 0 ? unit : std::gcd(step, unit);
+  return beside % apart != 0 ? 1 : 1 - static_cast<double>(apart) / static_cast<double>(unit);
+}
+
+}  // namespace
+
 Least least_of(const Facts& f, uint64_t pc) {
   const double asked = f.count("requested_bytes", pc), requests = f.executed(pc) * f.requests_per_warp();
   // Which bytes of a tile a lane of a tensor operation has is not the program's to say: of tiles that are
@@ -125,8 +140,11 @@ Least least_of(const Facts& f, uint64_t pc) {
     const double moved = f.count("transferred_bytes", pc);
     return {std::min(f.count("transactions", pc), std::max(requests, moved / kLine)), moved};
   }
-  return {std::min(f.count("transactions", pc), std::max(requests, asked / kLine)),
-          std::min(f.count("transferred_bytes", pc), std::max(f.executed(pc) * kSector, asked))};
+  const double lines = requests * begin_within(f.origin(pc), static_cast<uint64_t>(kLine));
+  const double sectors = requests * begin_within(f.origin(pc), static_cast<uint64_t>(kSector));
+  return {std::min(f.count("transactions", pc), std::max(requests, asked / kLine) + lines),
+          std::min(f.count("transferred_bytes", pc),
+                   std::max(f.executed(pc) * kSector, asked) + sectors * kSector)};
 }
 
 }  // namespace gpusim::analysis::advice

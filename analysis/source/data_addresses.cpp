@@ -144,6 +144,7 @@ class DataFlow {
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
     wanders_ = follow([&](std::string_view r) { return wanders(r); });
     of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
+    find_of_rows();
     find_places();
     find_fractions();
     find_flat();
@@ -170,6 +171,7 @@ class DataFlow {
   /// Adds registers that follow from loaded values, by all statements but those `left_out`.
   void find_data(const std::vector<bool>& left_out, std::set<std::string_view>& data) const;
   void find_fractions();
+  void find_of_rows();
   /// Whether a definition of a register counts it up: it is the register's last value, and something added.
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
   /// Whether its definitions add numbers of both signs to its last value.
@@ -200,7 +202,7 @@ class DataFlow {
   bool one_thread_;
   std::vector<Statement> statements_;
   std::map<std::string_view, std::vector<size_t>> definitions_;
-  std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_fraction_;
+  std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
@@ -300,6 +302,14 @@ void DataFlow::find_fractions() {
         if (const auto place = places_.find(r); place == places_.end() || place->second.stride != 0)
           rounded.insert(r);
   if (!rounded.empty()) of_fraction_ = follow([&](std::string_view r) { return rounded.contains(r); });
+}
+
+void DataFlow::find_of_rows() {
+  std::set<std::string_view> first;
+  for (const Statement& s : statements_)
+    if (std::ranges::any_of(s.arguments, [](std::string_view a) { return a == "%tid.y" || a == "%tid.z"; }))
+      first.insert(s.results.begin(), s.results.end());
+  if (!first.empty()) of_rows_ = follow([&](std::string_view r) { return first.contains(r); });
 }
 
 DataFlow::Place DataFlow::reduced(Place p) {
@@ -515,6 +525,7 @@ AddressOrigin DataFlow::origin(const Statement& access) const {
   o.of_loop = any(of_loop_);
   o.wanders = any(wanders_);
   o.of_block = any(of_block_);
+  o.of_rows = any(of_rows_);
   o.bytes = access_bytes(access);
   o.contiguous = registers.size() == 1 && o.bytes > 0 && flat(registers.front()) == o.bytes;
   const Place p = place(access);

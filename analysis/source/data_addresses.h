@@ -23,6 +23,7 @@ struct AddressOrigin {
   /// A loop counts such a register up in some turns and down in others, as a stack's top.
   bool wanders = false;
   bool of_block = false;  ///< it follows from the block's number
+  bool of_rows = false;   ///< it follows from the thread's number in y or z
   /// Threads of a row of the grid, in the order of their blocks, access one piece of memory from its
   /// beginning to its end: array[blockIdx.x * blockDim.x + threadIdx.x], and likewise in a loop.
   bool contiguous = false;

@@ -122,6 +122,17 @@ TEST(AddressOrigins, WhichPartOfAnAddressThreadsAndBlocksSay) {
   EXPECT_EQ(origin(kernel, "red.global.add.u32 [%rd9+8], 1").stride, 0) << "one word";
 }
 
+TEST(AddressOrigins, RowsOfABlockAreToldFromTheLanesOfOne) {
+  const Statements kernel{"mov.u32 %r1, %tid.x",       "mul.wide.u32 %rd1, %r1, 4",
+                          "add.s64 %rd2, %rd9, %rd1",  "mov.u32 %r2, %tid.y",
+                          "add.s32 %r3, %r2, %r1",     "mul.wide.u32 %rd3, %r3, 4",
+                          "add.s64 %rd4, %rd9, %rd3",  "mad.lo.s32 %r5, %r1, 8, %tid.z",
+                          "mul.wide.u32 %rd5, %r5, 4", "add.s64 %rd6, %rd9, %rd5"};
+  EXPECT_FALSE(origin(kernel, "ld.global.f32 %f1, [%rd2]").of_rows);
+  EXPECT_TRUE(origin(kernel, "ld.global.f32 %f1, [%rd4]").of_rows);
+  EXPECT_TRUE(origin(kernel, "ld.global.f32 %f1, [%rd6]").of_rows) << "named without a register of its own";
+}
+
 TEST(AddressOrigins, PointsOfATurnedPictureAreFractions) {
   const Statements kernel{
       "mov.u32 %r1, %tid.x",          "cvt.rn.f32.s32 %f1, %r1",   "mul.f32 %f2, %f1, %f9",
