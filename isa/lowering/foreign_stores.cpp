@@ -20,7 +20,7 @@ struct Array {
   enum class Kind : uint8_t { kVariable, kParameter, kPointer };
   Kind kind = Kind::kVariable;
   uint64_t at = 0;
-  auto operator<=>(const Array&) const = default;
+  auto operator<=>(const Array&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 using Arrays = std::set<Array>;
 /// Of an address that may be in more arrays nothing is known: a way through many addresses would have most.
@@ -94,7 +94,7 @@ class Addresses {
     bool changed = false;
     if (load.memory.space == Space::kParam && !load.memory.has_base) {
       for (int i = 0; i < load.num_dst; ++i) {
-        const auto at = static_cast<uint64_t>(load.memory.offset + 8 * i);
+        const auto at = static_cast<uint64_t>(load.memory.offset) + 8 * static_cast<uint64_t>(i);
         changed = points_to(load.dst[i], Array{Array::Kind::kParameter, at}) || changed;
       }
       return changed;
