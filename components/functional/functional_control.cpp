@@ -160,9 +160,19 @@ FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelLaunch& run, W
   const BlockControl::Loop loop =
       BlockControl::look_at_loop(*run.image, warp, first, last, independent_, operations_);
   if (loop == BlockControl::Loop::kRepeats) return Stop::kSpins;
+  ++warp.looks;
+  if (may_wait_for_others(warp, run.image->ops[last])) return Stop::kMayWait;
   // Even a warp that changes may wait for another one of its block.
   constexpr uint32_t kLooks = 64;
-  return ++warp.looks == kLooks ? Stop::kPaused : Stop::kNone;
+  return warp.looks == kLooks ? Stop::kPaused : Stop::kNone;
+}
+
+bool FunctionalRunner::may_wait_for_others(const Warp& warp, const MicroOp& branch) const {
+  // Long against what it takes to go on with another block, whose registers are then in no cache.
+  constexpr uint64_t kOperations = 4096;
+  constexpr uint32_t kLooks = 8;
+  return branch.may_wait && tracer_ == nullptr && warp.looks >= kLooks &&
+         warp.quiet + operations_ - warp.quiet_from >= kOperations;
 }
 
 void FunctionalRunner::report_spin(const KernelLaunch& run, uint64_t block) {

@@ -10,6 +10,7 @@
 
 #include "components/checker/checker.h"
 #include "components/sm/simt/control_transfer.h"
+#include "isa/ptx/opcodes.h"
 #include "simcore/text/kernel_name.h"
 
 namespace gpusim::comp {
@@ -21,6 +22,9 @@ using isa::OpKind;
 namespace {
 constexpr size_t kRowBytes = 128;
 constexpr uint8_t kMostHolds = 16;
+bool only_compares(const MicroOp& op) {
+  return op.kind == OpKind::kAtomic && static_cast<isa::AtomOp>(op.modifiers) == isa::AtomOp::kCas;
+}
 std::byte* aligned(size_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(kRowBytes, (bytes / kRowBytes + 1) * kRowBytes));
 }
@@ -196,6 +200,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
     warp.holds = holds ? kMostHolds : 0;
     warp.at_barrier = LaneMask();
     warp.wait_pc = kNoWait;
+    warp.quiet = 0;
   }
   control_.barriers.reset();
   control_.live_threads = run.threads_per_block;
@@ -210,23 +215,24 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
 }
 
 FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool& moved) {
-  // Turns in which all warps did nothing but repeat an iteration of a loop, until the block waits.
+  // Turns in which all warps did nothing but repeat an iteration of a loop, or may have waited in several
+  // loops at once, until the block waits.
   constexpr int kIdleRounds = 2;
   // A loop with a barrier in it may wait for other blocks too, so that none has more turns than this in a
   // row. What traces a kernel takes block after block.
   constexpr uint32_t kMostRounds = 4096;
-  int idle = 0;
+  int idle_rounds = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
-    bool moves = false;
+    bool moves = false, idle = true;
     if (control_.cluster_has_opened()) release_cluster(run);
-    if (!run_warps(run, block_, moves)) {
+    if (!run_warps(run, block_, moves, idle)) {
       if (deadlock_ || !error_.empty()) return Turn::kError;
       return Turn::kWaits;  // for other blocks
     }
     moved = moved || moves;
-    idle = moves ? 0 : idle + 1;
-    if (idle == kIdleRounds || (++rounds_ >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
+    idle_rounds = idle ? idle_rounds + 1 : 0;
+    if (idle_rounds == kIdleRounds || (++rounds_ >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
     if (moves && operations_ >= pause_at_ && !std::all_of(warps_.begin(), warps_.end(), done))
       return Turn::kPaused;
   }
@@ -236,14 +242,17 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
   return Turn::kDone;
 }
 
-bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved) {
+bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle) {
   bool ran = false;
   for (Warp& warp : warps_) {
     if (warp.done() || warp.blocked || warp.held) continue;
     const uint64_t start = operations_;
     const Stop stop = run_warp(run, block, warp);
     if (stop == Stop::kError) return false;
-    moved = moved || stop != Stop::kSpins || warp.watch.unchanged_since() > start;
+    warp.quiet += operations_ - warp.quiet_from;
+    const bool moves = stop != Stop::kSpins || warp.watch.unchanged_since() > start;
+    moved = moved || moves;
+    idle = idle && (!moves || stop == Stop::kMayWait);
     ran = true;
   }
   if (!ran && !holds_stores(warps_) && !waits_for_cluster()) report_deadlock(run, block);
@@ -257,6 +266,10 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
   warp.watch.access(op, warp.context);
+  if (op.kind != OpKind::kLoad && !only_compares(op)) {
+    warp.quiet = 0;
+    warp.quiet_from = operations_;
+  }
   if (access_.fault == isa::FaultKind::kNone) {
     const uint32_t pc = warp.stack.pc();
     if (tracer_ != nullptr) tracer_->access(warp.context, op, pc, access_, run.pc[pc]);
@@ -315,7 +328,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
   SmStats& stats = run.sm[0];
   SimtStack& stack = warp.stack;
   warp.looks = 0;
-  const uint64_t start = operations_;
+  const uint64_t start = warp.quiet_from = operations_;
   while (!stack.done()) {
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();

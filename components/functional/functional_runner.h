@@ -75,11 +75,13 @@ class FunctionalRunner {
     isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
     uint32_t looks = 0;          ///< at its loops, since the warp had its turn
+    uint64_t quiet = 0;          ///< operations of its own since it wrote to memory, up to its last turn
+    uint64_t quiet_from = 0;     ///< in operations_: from when on it has been so in this turn
     uint32_t wait_pc = kNoWait;  ///< of the mbarrier whose phase it has found to go on, last of all
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
     [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   };
-  enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
+  enum class Stop { kNone, kBlocked, kPaused, kMayWait, kSpins, kDone, kError };
   /// A block with everything that is its own.
   struct Free {
     void operator()(std::byte* p) const;
@@ -102,8 +104,9 @@ class FunctionalRunner {
   Turn continue_block(KernelLaunch& run, bool& moved);
   /// Exchanges the present block with one that was put aside.
   void exchange(Block& block);
-  /// One turn of each warp that can run; `moved`: some did more than go round a loop. False after an error.
-  bool run_warps(KernelLaunch& run, uint64_t block, bool& moved);
+  /// One turn of each warp that can run; `moved`: some did more than go round a loop; `idle`: all that they
+  /// did may be that they wait for others. False after an error.
+  bool run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle);
   Stop run_warp(KernelLaunch& run, uint64_t block, Warp& warp);
   Stop step_barrier(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                     isa::LaneMask lanes);
@@ -122,6 +125,8 @@ class FunctionalRunner {
   Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);
   void step_sync(KernelLaunch& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
   Stop look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first, uint32_t last);
+  /// The warp has gone round loops that read what others write for a while, and has not written to memory.
+  [[nodiscard]] bool may_wait_for_others(const Warp& warp, const isa::MicroOp& branch) const;
   [[nodiscard]] bool may_yield(const Warp& warp, const isa::MicroOp& op) const {
     return op.may_wait && independent_ && !warp.lanes_are_together();
   }

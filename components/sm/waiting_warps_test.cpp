@@ -82,6 +82,46 @@ W:
     expect_values(ptx, "backwards", 5, 64, {5}, {capability});
 }
 
+/// Blocks wait for those behind them in a loop within a loop, as where each thread looks at all neighbours of
+/// a vertex (ECL-MIS). No comparison of two iterations shows that, for they fall on different loops.
+TEST(FunctionalTurns, BlocksThatWaitInALoopWithinALoopTakeTurnsSoon) {
+  const char* const ptx = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry nested(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %i, %turn, %v;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %turn, %nctaid.x;
+  mov.u32 %v, %ctaid.x;
+  sub.u32 %turn, %turn, %v;
+  sub.u32 %turn, %turn, 1;
+W:
+  mov.u32 %i, 3;
+L:
+  ld.volatile.global.u32 %v, [%d];
+  sub.u32 %i, %i, 1;
+  setp.ne.u32 %p, %i, 0;
+  @%p bra L;
+  setp.ne.u32 %p, %v, %turn;
+  @%p bra W;
+  add.u32 %v, %turn, 1;
+  st.volatile.global.u32 [%d], %v;
+  ret;
+}
+)";
+  for (const char* capability : {kOneStack, kIndependent}) {
+    SimulationOptions o = test::program(ptx, launch("nested", 12, 32), {capability});
+    o.functional = true;
+    o.max_cycles = 4'000'000;  // ten times what they need
+    const Outcome outcome = test::run_apart(o);
+    EXPECT_EQ(outcome.status, "complete") << outcome.reason;
+    EXPECT_EQ(outcome.values, test::values_of({12}));
+  }
+}
+
 /// A kernel that waits for a time need not be followed round its loop; elsewhere an operation is one clock.
 TEST(FunctionalTurns, TimeThatIsOnlyWaitedForPassesQuickly) {
   const char* const ptx = R"(.version 6.0

@@ -170,11 +170,12 @@ TEST(ForeignStores, AreToArraysThatTheKernelReadsElsewhere) {
   const auto marked = [](std::string_view body, LoweringLevel at = LoweringLevel::kClean) {
     LoweringOptions options = level(at);
     options.address_of = [](const Variable& v) { return kDeviceMemoryBase + (v.name == "g" ? 0 : 4096); };
-    const KernelImage image =
-        lower_ok(thread_kernel(".reg .b32 %r<4>; .reg .b64 %d<4>; .shared .align 4 .b8 s[512];",
-                               std::string(body) + " ret;", "sm_35",
-                               ".global .align 4 .b8 g[4096]; .global .align 4 .b8 h[4096];"),
-                 options);
+    const KernelImage image = lower_ok(
+        thread_kernel(
+            ".reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p; .shared .align 4 .b8 s[512];",
+            std::string(body) + " ret;", "sm_35",
+            ".global .align 8 .b8 g[4096]; .global .align 4 .b8 h[4096]; .const .align 8 .b8 c[64];"),
+        options);
     const auto of_kind = [&](OpKind kind) {
       return std::ranges::count_if(image.ops,
                                    [kind](const MicroOp& op) { return op.kind == kind && op.others_access; });
@@ -203,6 +204,30 @@ TEST(ForeignStores, AreToArraysThatTheKernelReadsElsewhere) {
       << "a distance that two arrays have in common";
   EXPECT_EQ(marked("ld.shared.u32 %r0, [s]; st.shared.u32 [s+4], %r0; st.global.u32 [%out], %r0;"),
             pair(0, 0));
+  const std::string of_pointer = "ld.global.u64 %d0, [%in+8]; ld.global.u32 %r0, [%d0]; ";
+  const std::string pointer_again = "st.global.u32 [%out], %r0; ld.global.u64 %d1, [%in+8]; ";
+  EXPECT_EQ(marked(of_pointer + "st.global.u32 [%d0+4], %r0;"), pair(1, 1)) << "a pointer in memory";
+  EXPECT_EQ(marked(of_pointer + pointer_again + "st.global.u32 [%d1+4], %r0;"), pair(1, 1))
+      << "that is loaded again";
+  EXPECT_EQ(marked("ld.global.v2.u64 {%d0, %d1}, [%in]; ld.global.u32 %r0, [%d1]; " + pointer_again +
+                   "st.global.u32 [%d1+4], %r0;"),
+            pair(1, 1))
+      << "with others";
+  EXPECT_EQ(marked(of_pointer + "st.global.u32 [%d0], %r0;"), pair(0, 0)) << "its own place";
+  EXPECT_EQ(marked(of_pointer + "ld.global.u64 %d1, [%in+16]; st.global.u32 [%d1+4], %r0;"), pair(0, 0))
+      << "another pointer";
+  EXPECT_EQ(marked("mov.u64 %d2, g; ld.global.u64 %d0, [%d2]; ld.global.u32 %r0, [%d0+4]; "
+                   "ld.global.u64 %d1, [%d2]; st.global.u32 [%d1], %r0;"),
+            pair(1, 1))
+      << "a variable that is a pointer";
+  EXPECT_EQ(marked("ld.const.u64 %d0, [c+8]; ld.global.u32 %r0, [%d0+4]; st.global.u32 [%out], %r0; "
+                   "ld.const.u64 %d1, [c+8]; st.global.u32 [%d1], %r0;"),
+            pair(1, 1))
+      << "a pointer in constant memory";
+  EXPECT_EQ(marked("mov.u64 %d0, %in; L: ld.global.u32 %r0, [%d0]; st.global.u32 [%d0+4], %r0; "
+                   "ld.global.u64 %d0, [%d0+8]; setp.ne.s64 %p, %d0, 0; @%p bra L;"),
+            pair(2, 1))
+      << "a list";
 }
 
 LoweringOptions meeting() {

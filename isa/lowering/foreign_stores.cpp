@@ -14,11 +14,19 @@
 namespace gpusim::isa::lir {
 namespace {
 
-/// An array: a parameter with its address, by its offset, or a variable, by its address.
-using Array = std::pair<bool, uint64_t>;
+/// An array: a parameter with its address, by its offset, a variable, by its address, or what a pointer in
+/// memory points to, by the number of the place that the pointer was loaded from.
+struct Array {
+  enum class Kind : uint8_t { kVariable, kParameter, kPointer };
+  Kind kind = Kind::kVariable;
+  uint64_t at = 0;
+  auto operator<=>(const Array&) const = default;  // NOLINT(modernize-use-nullptr)
+};
 using Arrays = std::set<Array>;
 /// Of an address that may be in more arrays nothing is known: a way through many addresses would have most.
 constexpr size_t kMostArrays = 8;
+/// Where a pointer is loaded from.
+using PointerPlace = std::tuple<Space, Array, int64_t>;
 /// Where an access begins.
 using AccessPlace = std::tuple<Var, uint64_t, int64_t>;
 
@@ -54,18 +62,56 @@ class Addresses {
     const auto behind = globals_.upper_bound(address);
     if (behind == globals_.begin()) return {};
     const auto& [start, bytes] = *std::prev(behind);
-    return address - start < bytes ? Arrays{Array{false, start}} : Arrays{};
+    return address - start < bytes ? Arrays{Array{Array::Kind::kVariable, start}} : Arrays{};
   }
-  bool pass_on(const Op& op) {
-    if (op.kind == OpKind::kLoad && op.memory.space == Space::kParam && !op.memory.has_base &&
-        op.memory.element_bytes == 8) {
-      bool changed = false;
-      for (int i = 0; i < op.num_dst; ++i)
-        changed =
-            (op.dst[i] != kNoVar && arrays_[op.dst[i]].emplace(true, op.memory.offset + 8 * i).second) ||
-            changed;
+  /// Where the load finds a word: in an array, or in constant memory, each with the distance that the
+  /// instruction adds. Pointers in several structures of an array are one so: their places differ in the
+  /// number of the structure alone.
+  [[nodiscard]] std::vector<PointerPlace> places_of(const Op& load) const {
+    std::vector<PointerPlace> places;
+    const Space space = load.memory.space;
+    if (space == Space::kConst && !load.memory.has_base)
+      places.emplace_back(space, Array{}, load.memory.offset);
+    if (space != Space::kGlobal && space != Space::kGeneric) return places;
+    for (const Array& array : of(load)) {
+      // A pointer that is reached through so many others is one of a list or of a tree, as all that are next.
+      constexpr uint32_t kMostPointers = 2;
+      if (array.kind == Array::Kind::kPointer && depths_[array.at] == kMostPointers) return {};
+      places.emplace_back(Space::kGlobal, array, load.memory.offset);
+    }
+    return places;
+  }
+  bool points_to(Var result, Array array) {
+    if (result == kNoVar || unknown_[result]) return false;
+    Arrays& arrays = arrays_[result];
+    if (!arrays.insert(array).second) return false;
+    if (arrays.size() <= kMostArrays) return true;
+    arrays.clear();
+    return unknown_[result] = true;
+  }
+  bool pass_on_loaded(const Op& load) {
+    if (load.memory.element_bytes != 8 || is_float(load.type)) return false;
+    bool changed = false;
+    if (load.memory.space == Space::kParam && !load.memory.has_base) {
+      for (int i = 0; i < load.num_dst; ++i) {
+        const auto at = static_cast<uint64_t>(load.memory.offset) + 8 * static_cast<uint64_t>(i);
+        changed = points_to(load.dst[i], Array{Array::Kind::kParameter, at}) || changed;
+      }
       return changed;
     }
+    for (PointerPlace place : places_of(load)) {
+      const Array& in = std::get<Array>(place);
+      const uint32_t depth = in.kind == Array::Kind::kPointer ? depths_[in.at] + 1 : 1;
+      for (int i = 0; i < load.num_dst; ++i, std::get<int64_t>(place) += 8) {
+        const auto [found, is_new] = pointers_.emplace(place, depths_.size());
+        if (is_new) depths_.push_back(depth);
+        changed = points_to(load.dst[i], Array{Array::Kind::kPointer, found->second}) || changed;
+      }
+    }
+    return changed;
+  }
+  bool pass_on(const Op& op) {
+    if (op.kind == OpKind::kLoad) return pass_on_loaded(op);
     if (op.kind != OpKind::kAlu || op.num_dst != 1 || op.dst[0] == kNoVar || is_float(op.type)) return false;
     int first = 0;
     switch (static_cast<Opcode>(op.opcode())) {
@@ -94,6 +140,8 @@ class Addresses {
   }
 
   const std::map<uint64_t, uint64_t>& globals_;
+  std::map<PointerPlace, uint64_t> pointers_;  ///< their numbers
+  std::vector<uint32_t> depths_;               ///< by these: how many pointers lead there
   std::vector<Arrays> arrays_;
   std::vector<bool> unknown_;
 };

@@ -38,187 +38,16 @@
 #include "runtime/device/error.h"
 #include "runtime/device/host_functions.h"
 #include "runtime/device/options.h"
+#include "runtime/device/program.h"
 #include "runtime/device/progress.h"
+#include "runtime/device/requests.h"
 #include "runtime/device/sharing.h"
+#include "runtime/device/stream.h"
 #include "simcore/memory/device_memory.h"
 
 namespace gpusim::runtime {
 
-class Device;
 class Export;
-
-struct Size3 {
-  uint32_t x = 1, y = 1, z = 1;
-};
-
-/// A program of one or several PTX texts, linked. Loaded when something of it is first needed.
-class Module {
- public:
-  struct Text {
-    std::string name, ptx;
-  };
-  /// What has made a program of the texts. The toolkit's linker has found all functions that are used, also
-  /// in machine code, whose kernels are refused by themselves.
-  enum class Made : uint8_t { kWhole, kByLinker, kByToolkit };
-  Module(Device& device, std::vector<Text> texts, Made made)
-      : device_(device), texts_(std::move(texts)), made_(made) {}
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
-
-  /// Throws Failure (kInvalidPtx) with everything that is wrong with the texts, and places nothing.
-  void link();
-  /// As link(), and its variables have their places.
-  void load();
-  [[nodiscard]] const isa::Module& ptx() {
-    load();
-    return module_;
-  }
-  struct Global {
-    uint64_t address = 0, bytes = 0;
-    bool managed = false;
-  };
-  /// A .global or .const variable; nothing if there is none of that name.
-  [[nodiscard]] std::optional<Global> global(const std::string& name);
-  /// Of a texture reference: its handle.
-  [[nodiscard]] uint64_t address_of(const isa::Variable& variable) const;
-  /// Of its constant variables.
-  [[nodiscard]] uint64_t constant_bytes();
-  /// The handle of a texture reference; nothing if there is none of that name.
-  [[nodiscard]] std::optional<uint64_t> texture_reference(const std::string& name);
-
- private:
-  friend class Device;
-  friend class Kernel;
-  /// A text that is a program by itself defines what it declares .extern, as ptxas does: OpenCL's pocl gets
-  /// the constant memory of its kernels so.
-  void define_unresolved_variables(isa::Module& module, const std::string& name) const;
-  void place_variables();
-
-  Device& device_;
-  std::vector<Text> texts_;
-  Made made_;
-  bool linked_ = false, loaded_ = false;
-  bool recorded_ = false;  ///< its texts are among those that the recording will hold
-  std::string failure_;    ///< of a load that failed: it fails again
-  isa::Module module_;
-  std::vector<comp::PlacedModuleVariable> variables_;
-  std::map<const isa::Variable*, uint64_t> textures_;  ///< handles of texture references
-};
-
-/// An entry function. The image is made at the first launch or question about it.
-class Kernel {
- public:
-  Kernel(Device& device, Module& module, std::string name)
-      : device_(device), module_(module), name_(std::move(name)) {}
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] Module& module() const { return module_; }
-  /// Throws Failure: kInvalidDeviceFunction if the module has no such kernel, kInvalidPtx if it cannot be
-  /// compiled.
-  const isa::KernelImage& image();
-  /// The same for a block of so many threads. Where the registers that we estimate let no such block run, the
-  /// kernel is compiled for fewer, and spills: the compiler of a GPU needs fewer than our estimate.
-  const isa::KernelImage& image_for(uint64_t threads);
-  [[nodiscard]] bool exists();
-  [[nodiscard]] bool is_compiled() const { return lowered_ != nullptr; }
-  /// As cudaFuncSetAttribute sets them.
-  std::optional<uint32_t> max_dynamic_shared;  ///< nothing: what a block may have without asking
-  int carveout = -1;
-  bool non_portable_cluster = false;         ///< clusters of more blocks than every machine holds
-  std::array<uint32_t, 3> cluster{0, 0, 0};  ///< blocks of a cluster where the launch does not say; 0: one
-  int cluster_policy = 0;
-
- private:
-  friend class Device;
-  const isa::KernelImage& lower(uint32_t registers);
-  /// Before another image is made.
-  void retire_image();
-
-  Device& device_;
-  Module& module_;
-  std::string name_;
-  std::unique_ptr<comp::KernelImages::LoweredKernel> lowered_;
-  comp::PreparedLaunch reusable_;  ///< of launches for values, whose tables are made once
-  core::LaunchSpec reusable_spec_;
-  uint64_t launches_ = 0;
-  const std::string* launched_name_ = nullptr;  ///< its name in Device::names_
-  uint64_t stack_ = 0;                          ///< limit for which the image was made
-};
-
-/// Attributes of launches that programs set for streams and for nodes of graphs, by their numbers.
-using AttributeValue = std::array<std::byte, 64>;
-using AttributeValues = std::map<int, AttributeValue>;
-
-/// Multiprocessors that kernels of some streams are kept to.
-struct SmPart {
-  std::vector<uint32_t> sms;
-  std::shared_ptr<const std::vector<bool>> mask;  ///< the same by number; null: the whole device
-};
-
-class Stream {
- public:
-  uint32_t number = 0;   ///< 0: the legacy default stream
-  bool blocking = true;  ///< waits for the legacy default stream, and it for this one
-  int priority = 0;
-  unsigned flags = 0;
-  AttributeValues attributes;  ///< that change nothing
-  // Of a timed run: the work submitted so far.
-  uint64_t last_work = 0;         ///< number of the last; 0: none
-  std::vector<uint64_t> waits;    ///< work that what is submitted next waits for
-  const SmPart* owner = nullptr;  ///< the green context of the driver library that it is of
-};
-
-class Event {
- public:
-  bool timing = true;
-  bool interprocess = false;  ///< other processes may wait for it: it is reached when record() returns
-  bool recorded = false;
-  uint64_t work = 0;  ///< that it marks
-  bool reached = false;
-  double seconds = 0;  ///< simulated time
-  double done_s = 0;   ///< when what it comes after is done; earlier only where recording an event takes time
-};
-
-struct Copy {
-  enum class Direction : uint8_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
-  Direction direction = Direction::kHostToDevice;
-  std::byte* to = nullptr;
-  const std::byte* from = nullptr;
-  // Rows of `width` bytes, `height` to a slice, `depth` slices.
-  uint64_t width = 0, height = 1, depth = 1;
-  uint64_t to_pitch = 0, from_pitch = 0, to_slice = 0, from_slice = 0;
-  std::vector<std::byte> staged;  ///< the source, if it may change before the copy is carried out
-  [[nodiscard]] uint64_t bytes() const { return width * height * depth; }
-};
-
-struct Fill {
-  std::byte* to = nullptr;
-  uint64_t width = 0, height = 1, depth = 1, pitch = 0, slice = 0;  ///< bytes
-  uint32_t value = 0;
-  uint32_t value_bytes = 1;  ///< 1, 2 or 4
-  [[nodiscard]] uint64_t bytes() const { return width * height * depth; }
-};
-
-struct PointerKind {
-  enum class Memory : uint8_t { kUnregistered, kHost, kDevice, kManaged };
-  Memory memory = Memory::kUnregistered;
-  uint64_t base = 0, bytes = 0;
-  unsigned flags = 0;
-};
-
-struct LaunchRequest {
-  Kernel* kernel = nullptr;
-  Size3 grid, block;
-  uint32_t dynamic_shared = 0;
-  void** arguments = nullptr;             ///< one pointer for each parameter, or
-  std::span<const std::byte> parameters;  ///< the parameter block as it is
-  bool cooperative = false;
-  std::optional<Size3> cluster;  ///< blocks of a cluster
-  struct Record {
-    Event* event = nullptr;
-    bool external = false;  ///< in a stream that is captured: by a node
-  };
-  std::vector<Record> records;  ///< behind the launch
-};
 
 class Device {
  public:
@@ -396,6 +225,13 @@ class Device {
   struct Work;
   /// Carries out everything that was submitted.
   void flush();
+  // Of a timed run (runtime/device/timed_work.cpp).
+  [[nodiscard]] comp::LiveRun::Hooks hooks();
+  void make_machine();
+  [[nodiscard]] comp::CopyResult transfer_of(const Work& work) const;
+  void hand_over(Work& work);
+  /// False if a kernel has failed.
+  bool run_machine();
   /// Returns its number.
   uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
   uint64_t take_number(Work& work, Stream& stream);
@@ -474,6 +310,13 @@ class Device {
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
+  /// Returns the device address of its barrier.
+  uint64_t check_cooperative(const LaunchRequest& request, const isa::KernelImage& image, const SmPart* part);
+  [[nodiscard]] static core::LaunchSpec spec_of(const LaunchRequest& request, const isa::KernelImage& image,
+                                                const Stream& stream);
+  /// Runs for its values what nothing has to come before.
+  void launch_now(Kernel& kernel, const isa::KernelImage& image, comp::KernelLaunch& run, uint64_t number,
+                  Stream& stream);
   void check_cluster(const LaunchRequest& request, const isa::KernelImage& image) const;
   [[nodiscard]] size_t free_texture();
   [[noreturn]] void fail(Code code, const std::string& message);

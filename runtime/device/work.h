@@ -2,11 +2,18 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/device/device.h"
 
 namespace gpusim::runtime {
+
+/// Time that passes in a run for values with each piece of work, so that elapsed times are no zeros.
+inline constexpr double kUntimedSeconds = 1e-6;
+
+/// Which error of the manual a fault of a kernel is.
+[[nodiscard]] Code code_of_fault(isa::FaultKind fault, std::string_view message);
 
 struct Device::Work {
   enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kAction, kEvent, kWait };

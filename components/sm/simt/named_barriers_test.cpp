@@ -278,6 +278,49 @@ TEST(SideBySide, BlocksReadWhatOthersHaveStoredBefore) {
   expect_values(kBlocksSideBySide, "meets", 4, 1, {1, 1, 1, 1, 1, 1, 1, 1}, {});
 }
 
+/// As "marks", with the array's address in a variable, where another kernel has left it.
+constexpr const char* kBlocksSideBySideByPointer = R"(.version 6.0
+.target sm_30
+.address_size 64
+.global .align 8 .u64 array;
+.visible .entry leaves(.param .u64 data)
+{
+  .reg .u64 %d;
+  ld.param.u64 %d, [data];
+  st.global.u64 [array], %d;
+  ret;
+}
+.visible .entry marks(.param .u64 data)
+{
+  .reg .u64 %d<5>;
+  .reg .u32 %r<3>;
+  .reg .pred %p<2>;
+  mov.u32 %r0, %ctaid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  ld.global.u64 %d0, [array];
+  add.u64 %d2, %d0, %d1;
+  ld.global.u32 %r1, [%d2];
+  setp.eq.u32 %p0, %r0, 0;
+  setp.eq.and.u32 %p1, %r1, 0, !%p0;
+  @%p1 bra DONE;
+  ld.global.u64 %d3, [array];
+  add.u64 %d4, %d3, %d1;
+  st.global.u32 [%d4+4], 1;
+DONE:
+  ret;
+}
+)";
+
+TEST(SideBySide, BlocksReadBeforeOthersMarkWhereAPointerInMemoryPoints) {
+  const std::string marks = launch("marks", 8, 1);
+  const std::string file = launch("leaves", 1, 1) + marks.substr(marks.find("[[launch]]"));
+  for (const bool functional : {false, true}) {
+    const Outcome o = run(kBlocksSideBySideByPointer, file, functional, {kIndependent});
+    EXPECT_EQ(o.status, "complete") << o.reason;
+    EXPECT_EQ(o.values, test::values_of({0, 1})) << "functional: " << functional;
+  }
+}
+
 /// Each block waits for the word of the one before it and stores one more.
 constexpr const char* kBlocksInARow = R"(.version 6.0
 .target sm_30
