@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Registers and machine instructions of `gpusim check` against ptxas' counts of the kernels in regress/compiler (docs/compiler.md).
 
   check_compiler.py GPUSIM [--classes] [--architecture SM]     a row for each stored kernel, and the mean absolute errors

@@ -155,6 +155,22 @@ def check_references(gpusim: Gpusim) -> None:
                 require((path.parent / target).exists(), f"{name} links to {target}, which does not exist")
 
 
+def check_scripts(gpusim: Gpusim) -> None:
+    """Scripts that a page shows as a command exist and can be executed as they are written there."""
+    seen = 0
+    for page in pages(gpusim.source):
+        for line in (line.removeprefix("$ ").strip() for block in blocks(page) for line in block):
+            command = re.match(r"(?:sudo )?((?:[a-z_.]+/)+[a-z_]+\.(?:py|sh))\b", line)
+            if command is None:
+                continue
+            script = gpusim.source / command[1]
+            seen += 1
+            require(script.is_file(), f"{page.name}: `{line}`: there is no {command[1]}")
+            require(os.access(script, os.X_OK) and script.read_text().startswith("#!"),
+                    f"{page.name}: `{line}`: {command[1]} cannot be executed")
+    require(seen > 20, f"only {seen} scripts were found in the documentation")
+
+
 def check_lists(gpusim: Gpusim) -> None:
     """Every command is named by a page, and every model has its row in models.md."""
     subcommands = gpusim.run("--help").require_code(0).out.split("Subcommands:")[1]
@@ -223,7 +239,7 @@ def new_files(diff: str) -> list[tuple[str, str]]:
 
 
 def docs_checks(source: Path) -> dict[str, object]:
-    checks: dict[str, object] = {"options": check_options, "references": check_references, "lists": check_lists, "diffs": check_diffs,
+    checks: dict[str, object] = {"options": check_options, "references": check_references, "lists": check_lists, "diffs": check_diffs, "scripts": check_scripts,
                                 "new_files": check_new_files}
     for page in pages_with_output(source):
         checks[f"output/{page}"] = lambda gpusim, page=page: check_output(gpusim, page)
