@@ -244,7 +244,7 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     const uint32_t lane = access.fault_lane;
     const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
     const bool described =
-        access.fault == isa::FaultKind::kNoBlock || access.fault == isa::FaultKind::kRemote ||
+        access.fault == isa::FaultKind::kAbsentBlock || access.fault == isa::FaultKind::kRemote ||
         access.fault == isa::FaultKind::kNoTensorMap || access.fault == isa::FaultKind::kTensorRank ||
         access.fault == isa::FaultKind::kTensorElement;
     if (op.op_class == isa::OpClass::kTexture || matrix || described) {

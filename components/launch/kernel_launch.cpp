@@ -150,7 +150,7 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return fmt::format("alloca of {} bytes does not fit the stack of {} bytes (cudaLimitStackSize)",
                          access.fault_address, stack.end() - stack.begin());
     }
-    case isa::FaultKind::kNoBlock: {
+    case isa::FaultKind::kAbsentBlock: {
       // The address is a generic one, or one of shared memory.
       const bool generic = access.fault_address >= isa::kClusterWindowBase;
       const uint64_t window = isa::kClusterWindowBase - (generic ? 0 : isa::kSharedWindowBase);

@@ -150,7 +150,7 @@ TEST_P(ClusterExec, FaultsAreThoseOfTheOtherBlocksMemory) {
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+252];"), FaultKind::kNone);
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+256];"), FaultKind::kOutOfBounds);
   EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r2+2];"), FaultKind::kMisaligned);
-  EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r3];"), FaultKind::kNoBlock);
+  EXPECT_EQ(fault("ld.shared::cluster.u32 %r4, [%r3];"), FaultKind::kAbsentBlock);
   for (const char* const access :
        {"ld.shared::cluster.u32 %r4, [%r3];", "mbarrier.arrive.shared::cluster.b64 _, [%r3];"})
     EXPECT_EQ(faulty(access).access.fault_address, cluster_window(true) + 5 * kClusterStride)

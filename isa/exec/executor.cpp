@@ -30,7 +30,7 @@ std::string_view fault_name(FaultKind kind) {
       return "free() of an address that malloc() has not given";
     case FaultKind::kStack:
       return "stack overflow";
-    case FaultKind::kNoBlock:
+    case FaultKind::kAbsentBlock:
       return "shared memory of a block that does not run";
     case FaultKind::kRemote:
       return "operation that is not simulated on shared memory of another block";

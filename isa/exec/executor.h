@@ -95,7 +95,7 @@ enum class FaultKind : uint8_t {
   kAssert,         ///< an assert() of the program failed
   kBadFree,        ///< free() of an address that malloc() has not given
   kStack,          ///< alloca of more than is left of the stack
-  kNoBlock,        ///< shared memory of a block that the cluster does not have, or that does not run
+  kAbsentBlock,    ///< shared memory of a block that the cluster does not have, or that does not run
   kRemote,         ///< an operation that is not simulated on the shared memory of another block
   kNoTensorMap,    ///< a copy of a tensor whose map is not one
   kTensorRank,     ///< with another number of coordinates than the tensor has dimensions

@@ -61,7 +61,7 @@ LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint
   switch (place.space) {
     case Space::kShared:
       if (std::byte* const shared = shared_of(ctx, place.rank); shared == nullptr && ctx.shared_bytes != 0)
-        place.fault = FaultKind::kNoBlock, place.address = address;
+        place.fault = FaultKind::kAbsentBlock, place.address = address;
       else if (inside(ctx.shared_bytes))
         place.data = shared + at;
       break;
@@ -88,7 +88,7 @@ LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint
 }
 
 LaneBytes without_block(LaneBytes place, uint32_t rank) {
-  place.fault = FaultKind::kNoBlock;
+  place.fault = FaultKind::kAbsentBlock;
   place.address = kClusterWindowBase + rank * kClusterStride + place.address;
   return place;
 }

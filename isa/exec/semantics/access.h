@@ -107,7 +107,7 @@ inline std::byte* locate_in_cluster(const MicroOp& op, const WarpContext& ctx, S
   std::byte* const shared = ctx.cluster != nullptr     ? ctx.cluster->shared[rank]
                             : rank == ctx.cluster_rank ? ctx.shared
                                                        : nullptr;
-  fault = shared == nullptr            ? FaultKind::kNoBlock
+  fault = shared == nullptr            ? FaultKind::kAbsentBlock
           : (offset & align_mask) != 0 ? FaultKind::kMisaligned
                                        : FaultKind::kOutOfBounds;
   if (fault != FaultKind::kOutOfBounds || !inside(offset, bytes, 0, ctx.shared_bytes)) return nullptr;
