@@ -14,6 +14,7 @@ struct Term {
 struct ProfileCounter {
   std::string_view name;
   std::array<Term, 4> terms;
+  std::string_view otherwise = {};  ///< what is compared if the run has none of these
 };
 
 // Writes: the chips count each as a hit, for a line is taken without being fetched. A read of a sector that
@@ -30,7 +31,7 @@ constexpr ProfileCounter kCounters[] = {
     {"l2_write_misses", {}},
     {"dram_read_sectors", {{{"dram_read_transactions"}}}},
     {"dram_write_sectors", {{{"dram_write_transactions"}}}},
-    {"instructions", {{{"machine_instructions"}}}},
+    {"instructions", {{{"machine_instructions"}}}, "issue_slots"},
 };
 constexpr auto kNames = [] {
   std::array<std::string_view, std::size(kCounters)> names;
@@ -47,10 +48,15 @@ bool is_profile_counter(std::string_view name) { return std::ranges::find(kNames
 double profile_counter(std::string_view name, const std::vector<core::Counter>& counters) {
   const auto& wanted = kCounters[static_cast<size_t>(std::ranges::find(kNames, name) - kNames.begin())];
   double value = 0;
-  for (const Term& term : wanted.terms) {
+  bool found = false;
+  const auto add = [&](const Term& term) {
     const auto at = std::ranges::find(counters, term.counter, &core::Counter::name);
-    if (at != counters.end()) value += term.factor * at->value;
-  }
+    if (at == counters.end()) return;
+    value += term.factor * at->value;
+    found = true;
+  };
+  for (const Term& term : wanted.terms) add(term);
+  if (!found && !wanted.otherwise.empty()) add({wanted.otherwise});
   return value;
 }
 

@@ -24,8 +24,10 @@ struct DerivedCounter {
 
 constexpr DerivedCounter kInstructions[] = {
     {"machine_instructions", "1",
-     "instructions that the warps execute in code as ptxas makes it for 7.5 and later (an estimate)",
-     [](const KernelView& k) { return real(k.machine_instructions); },
+     "instructions that the warps execute in code as ptxas makes it (an estimate); not of machines before "
+     "7.0 "
+     "and of programs that read the clock",
+     [](const KernelView& k) { return real(k.machine_instructions.value_or(0)); },
      "Nsight Compute: smsp__inst_executed.sum"},
 };
 
@@ -183,15 +185,18 @@ SmStats total_of(const KernelLaunch& run) {
   return sum;
 }
 
-uint64_t machine_instructions_of(const KernelLaunch& run) {
+std::optional<uint64_t> machine_instructions_of(const KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  if (image.instructions.empty()) return std::nullopt;
   uint64_t sum = 0;
-  for (size_t i = 0; i < run.pc.size(); ++i) sum += run.pc[i].executed * run.image->instructions[i];
+  for (const SmStats& s : run.sm) sum += s.warps * image.executed_once;
+  for (size_t i = 0; i < run.pc.size(); ++i) sum += run.pc[i].executed * image.instructions[i];
   return sum;
 }
 
 void report_sms(std::vector<core::Counter>& out, const KernelView& kernel) {
   core::report<SmWork>(out, kernel.sm, kernel.machine);
-  report(out, kInstructions, kernel);
+  if (kernel.machine_instructions) report(out, kInstructions, kernel);
   if (!kernel.timed) return;
   core::report<SmAccesses>(out, kernel.sm, kernel.machine);
   if (kernel.machine.l1.bytes != 0) core::report(out, kernel.sm.l1, kernel.machine);

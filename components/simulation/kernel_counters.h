@@ -1,6 +1,7 @@
 // The counters of a kernel as they are reported: what its parts counted (GPUSIM_COUNTERS), and the rates that
 // follow.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,17 +15,18 @@ namespace gpusim::comp {
 void add(SmStats& sum, const SmStats& s);
 /// Over the SMs.
 [[nodiscard]] SmStats total_of(const KernelLaunch& run);
-/// Instructions that its warps would have executed in ptxas' code, see KernelImage::instructions.
-[[nodiscard]] uint64_t machine_instructions_of(const KernelLaunch& run);
+/// Instructions that its warps would have executed in ptxas' code, if it is known: see
+/// KernelImage::instructions.
+[[nodiscard]] std::optional<uint64_t> machine_instructions_of(const KernelLaunch& run);
 
 /// What a kernel's rates are computed from.
 struct KernelView {
   const core::MachineConfig& machine;
-  SmStats sm;                          ///< over the SMs
-  uint64_t machine_instructions = 0;   ///< that warps of ptxas' code execute (an estimate)
-  bool timed = false;                  ///< else only what blocks executed is known
-  double cycles = 0;                   ///< core cycles of the kernel
-  double clock_hz = 0;                 ///< of the cores, average
+  SmStats sm;                                      ///< over the SMs
+  std::optional<uint64_t> machine_instructions{};  ///< that warps of ptxas' code execute (an estimate)
+  bool timed = false;                              ///< else only what blocks executed is known
+  double cycles = 0;                               ///< core cycles of the kernel
+  double clock_hz = 0;                             ///< of the cores, average
   MachineStats shared{};               ///< what all kernels share, between the kernel's start and end
   MachineStats end{};                  ///< of the machine at the end, since the start of the simulation
   uint64_t l2_dirty_sectors = 0;       ///< at the end

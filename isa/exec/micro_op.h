@@ -350,8 +350,11 @@ struct KernelImage {
   /// Of each micro-op: the inlined call that it belongs to, and of each of these the one around it
   /// (kNoTarget: none, it is the kernel or a function that is called through the stack).
   std::vector<uint32_t> scopes, outer_scopes;
-  /// Of each micro-op: the instructions that ptxas' code executes for it (an estimate).
+  /// Of each micro-op: the instructions that ptxas' code executes for it, and what a warp executes besides
+  /// (an estimate). Empty if operations are those of the PTX: before 7.0, at other levels of lowering, and of
+  /// programs that read the clock.
   std::vector<uint16_t> instructions;
+  uint32_t executed_once = 0;
   std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;

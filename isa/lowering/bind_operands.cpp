@@ -94,6 +94,12 @@ bool takes_constant(const Op& op) {
   return op.kind == OpKind::kAlu && op.folded == kNone && op.op_class != OpClass::kWarp && !op.whole_warp;
 }
 
+/// A number that takes the place of an operand.
+bool has_number(const Op& op) {
+  return !is_address_product(op) && std::any_of(op.src.begin(), op.src.begin() + op.num_src,
+                                                [](const Value& v) { return v.is_literal() && v.bits != 0; });
+}
+
 /// Two constants that are one load of 64 bits: both are in a thread's registers then, unless an earlier block
 /// reads one of them alone. That one is in a register of the warp, where an instruction takes it, and the
 /// other one is loaded by itself. Found with probes of ptxas 13 for 9.0 (bind_operands_test.cpp).
@@ -108,10 +114,11 @@ class LoadedPairs {
     for (uint32_t b = 0; b < program.blocks.size(); ++b) {
       for (const Op& op : program.blocks[b].ops) {
         for_each_use(op, [&](Var v) {
-          if (constant_[v] != kNone) add(reads_[constant_[v]], {b, takes_constant(op)});
+          if (constant_[v] != kNone) add(reads_[constant_[v]], {b, takes_constant(op) && !has_number(op)});
         });
       }
     }
+    for (std::vector<Read>& reads : reads_) keep_first(reads);
   }
 
   /// Which constant the operation takes as its operand if it may choose: any (kNone), or this one. Nothing if
@@ -141,21 +148,28 @@ class LoadedPairs {
   [[nodiscard]] uint32_t of(const Op& op, int source) const {
     return op.src[source].is_literal() ? kNone : constant_[op.src[source].var];
   }
-  /// The first on the way to the block that reads it.
+  /// The first on the way to the block that reads it; `block` does, or one in front of it.
   [[nodiscard]] const Read* first(uint32_t constant, uint32_t block) const {
-    const Read* found = nullptr;
-    for (const Read& read : reads_[constant]) {
-      if (dominators_.dominates(read.block, block) &&
-          (found == nullptr || dominators_.enter(read.block) < dominators_.enter(found->block)))
-        found = &read;
-    }
-    return found;
+    const std::vector<Read>& reads = reads_[constant];
+    const auto behind =
+        std::ranges::upper_bound(reads, dominators_.enter(block), {},
+                                 [this](const Read& read) { return dominators_.enter(read.block); });
+    return &*std::prev(behind);
+  }
+  /// Leaves those that no other one of the constant stands in front of, in the order of the walk that numbers
+  /// the blocks: the blocks behind each of them follow it there.
+  void keep_first(std::vector<Read>& reads) const {
+    std::ranges::sort(reads, {}, [this](const Read& read) { return dominators_.enter(read.block); });
+    size_t kept = 0;
+    for (const Read& read : reads)
+      if (kept == 0 || !dominators_.dominates(reads[kept - 1].block, read.block)) reads[kept++] = read;
+    reads.resize(kept);
   }
   [[nodiscard]] uint32_t of_the_warp(uint32_t a, uint32_t b, uint32_t block) const {
     const Read *of_a = first(a, block), *of_b = first(b, block);
     if (of_a->block == of_b->block) return kNone;
     const bool a_first = dominators_.enter(of_a->block) < dominators_.enter(of_b->block);
-    // What is stored, or is an address, has a thread's register.
+    // What is stored, is an address or meets a number has a thread's register.
     return a_first == (a_first ? of_a : of_b)->as_operand ? a : b;
   }
 
@@ -199,10 +213,7 @@ void bind_operands(Program& program, const Flow& flow) {
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     for (Op& op : program.blocks[b].ops) {
       uint32_t taken = kNone;
-      bool free = takes_constant(op);
-      for (int i = 0; i < op.num_src; ++i) {
-        if (op.src[i].is_literal() && op.src[i].bits != 0 && !is_address_product(op)) free = false;
-      }
+      bool free = takes_constant(op) && !has_number(op);
       if (free && loads) {
         const std::optional<uint32_t> operand = pairs->operand(op, b);
         free = operand.has_value();

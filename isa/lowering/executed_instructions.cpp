@@ -10,8 +10,9 @@ namespace {
 
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
-/// The first machine whose warps meet again by instructions (bssy, bsync).
-constexpr int kMeetsFrom = 70;
+/// The first machine whose warps meet again by instructions (bssy, bsync), and the first that need not keep
+/// (bmov) where they would have met before.
+constexpr int kMeetsFrom = 70, kNamesInOneFrom = 80;
 
 }  // namespace
 
@@ -48,14 +49,15 @@ std::vector<std::vector<uint32_t>> MachineCounter::executed() {
   return all;
 }
 
-std::vector<std::vector<uint32_t>> MachineCounter::instructions() {
+std::vector<std::vector<uint32_t>> MachineCounter::instructions(uint32_t& once) {
   only_executed_ = true;
   std::vector<std::vector<uint32_t>> all(program_.blocks.size());
-  uint32_t once = preamble();
+  once = preamble();
   for (uint32_t b = 0; b < all.size(); ++b) {
     block_at_ = b;
-    forget();
     const bool hoists = hoists_doubles(b), in_loop = loops_.in_loop(b);
+    numbers_stay_ = in_loop;
+    forget();
     for (const Op& op : program_.blocks[b].ops) {
       if (op.kind != OpKind::kAlu) {
         all[b].push_back(count(op));
@@ -70,23 +72,28 @@ std::vector<std::vector<uint32_t>> MachineCounter::instructions() {
     }
     if (yields(b)) all[b].back() += yield_instructions();
   }
-  if (program_.machine_capability >= kMeetsFrom) add_meetings(all);
-  if (!all.empty() && !all.front().empty()) all.front().front() += once;
+  if (program_.machine_capability >= kMeetsFrom) add_meetings(all, once);
   return all;
 }
 
-void MachineCounter::add_meetings(std::vector<std::vector<uint32_t>>& all) const {
+void MachineCounter::add_meetings(std::vector<std::vector<uint32_t>>& all, uint32_t& once) const {
   const auto blocks = static_cast<uint32_t>(program_.blocks.size());
   const std::vector<uint32_t> join = immediate_post_dominators(blocks, flow_.edges, flow_.exits);
-  std::set<uint32_t> joins;
+  const uint32_t names = program_.machine_capability < kNamesInOneFrom ? 2 : 1;
+  std::set<uint32_t> joins, behind_loops;
   for (uint32_t b = 0; b < blocks; ++b) {
     if (program_.blocks[b].ops.empty() || join[b] == kNoBlock) continue;
     const Op& last = program_.blocks[b].ops.back();
     if (last.kind != OpKind::kBranch || last.guard == kNoVar || !divergence_.variables[last.guard]) continue;
-    // Where lanes leave a loop, the place where they meet is named once, before it.
-    if (last.target > b && !loops_.enters(join[b], b)) ++all[b].back();
     joins.insert(join[b]);
+    if (loops_.enters(join[b], b)) {
+      behind_loops.insert(join[b]);
+    } else if (last.target > b) {
+      all[b].back() += names;
+    }
   }
+  // Where lanes leave a loop, the place where they meet is named before it.
+  once += names * static_cast<uint32_t>(behind_loops.size());
   if (program_.reconverge_operations) return;  // they are operations, see allocate()
   for (const uint32_t b : joins)
     if (!all[b].empty()) ++all[b].front();

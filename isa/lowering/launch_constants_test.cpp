@@ -124,6 +124,8 @@ TEST(LaunchConstants, WordsSideBySideAreInRegistersUnlessAnEarlierBlockReadsOneA
       {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n",
        "mul.f32 %x, %x, %a; add.f32 %x, %x, %b;" + leaves, -1},
       {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", "st.global.f32 [%p+8], %b;" + leaves, 1},
+      {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n",
+       "fma.rn.f32 %x, %x, 0f4048F5C3, %b;" + leaves, 1},
       {".param .u64 p, .param .f32 a, .param .f32 b, .param .u32 n", conditional, -1},
   };
   for (const auto& c : cases) {

@@ -145,8 +145,9 @@ struct Program {
   /// function. The kernel's own frame is at 0; its programs have one only if it calls through the stack.
   Var stack_pointer = kNoVar;
   bool is_function = false;
-  int machine_capability = 0;          ///< compute capability * 10
-  bool special_operands = false;       ///< allocate() marks the operations that have a subroutine for them
+  int machine_capability = 0;     ///< compute capability * 10
+  bool special_operands = false;  ///< allocate() marks the operations that have a subroutine for them
+  uint32_t executed_once = 0;     ///< instructions of each warp besides Op::instructions, by count_executed()
   bool reconverge_operations = false;  ///< allocate() puts them where lanes meet
   bool has_several_loops = false;      ///< before any became code. unroll.cpp
   uint32_t local_bytes = 0;            ///< the frame

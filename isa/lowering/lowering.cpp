@@ -463,6 +463,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   for (const Function* f : plan.callables) lower(*f);
   if (!errors.empty()) return errors;
   set_header(module, entry, image);
+  image.executed_once = units.front().program.executed_once;
   image.reserved_shared_bytes = plan.reserved_shared_bytes;
   image.static_shared_bytes = plan.static_shared_bytes;
   if (options.machine_capability < 20) image.system_shared_bytes = first_shared_variable(entry);
@@ -481,6 +482,8 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
+  if (!std::ranges::all_of(units, [&](const lir::Unit& unit) { return rewrites(unit.program, options); }))
+    image.instructions.clear();
   image.alloca_bytes = static_cast<uint32_t>(plan.stack.end() - plan.stack.begin());
   image.system_calls = system_calls_of(image);
   image.has_cluster_barriers = std::ranges::any_of(image.ops, [](const MicroOp& op) {

@@ -148,7 +148,8 @@ std::vector<uint32_t> block_instructions(const Program& program, const Flow& flo
 
 void count_executed(Program& program, const Flow& flow) {
   const std::vector<std::vector<uint32_t>> slots = MachineCounter(program, flow).executed();
-  const std::vector<std::vector<uint32_t>> instructions = MachineCounter(program, flow).instructions();
+  const std::vector<std::vector<uint32_t>> instructions =
+      MachineCounter(program, flow).instructions(program.executed_once);
   for (size_t b = 0; b < slots.size(); ++b) {
     for (size_t i = 0; i < slots[b].size(); ++i) {
       Op& op = program.blocks[b].ops[i];

@@ -32,9 +32,9 @@ class MachineCounter {
   /// operation that costs nothing takes one slot here, which a later one of several gives back.
   std::vector<std::vector<uint32_t>> executed();
   /// Of each block's operations, all instructions that a warp executes in ptxas' code for them on their usual
-  /// way, with those of constants, and at the first operation what the kernel has once: the profiler counts
-  /// these. An operation that costs nothing has none.
-  std::vector<std::vector<uint32_t>> instructions();
+  /// way, with those of constants: the profiler counts these. An operation that costs nothing has none.
+  /// `once`: what a warp executes besides, when it begins and in front of loops.
+  std::vector<std::vector<uint32_t>> instructions(uint32_t& once);
   MachineCounts run();
 
  private:
@@ -118,8 +118,8 @@ class MachineCounter {
   /// Of executed() and instructions(): the usual way of a sequence whose subroutine is called rarely, if `op`
   /// began one.
   uint32_t usual_way(const Op& op, uint32_t count);
-  /// Adds what lanes need to meet again behind branches that they decide differently.
-  void add_meetings(std::vector<std::vector<uint32_t>>& all) const;
+  /// Adds what lanes need to meet again behind branches that they decide differently; see instructions().
+  void add_meetings(std::vector<std::vector<uint32_t>>& all, uint32_t& once) const;
   /// Adds what branches need, less what they save where a block is predicated.
   void branches();
   /// The block ends with a branch back that lanes may decide differently, and the loop has an atomic, or a
