@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "correlate/profile_counters.h"
+
 namespace gpusim::correlate {
 namespace {
 
@@ -194,6 +196,15 @@ TEST(Correlation, AWholeRunsFigureBecomesCyclesOfItsClock) {
   file.runs[0].whole->part = 1;
   s.kernels.clear();
   EXPECT_EQ(correlate(file, {s}).rows.at(0).simulated, 0);
+}
+
+TEST(ProfileCounters, InstructionsAreEstimatedOrElseIssueSlots) {
+  std::vector<core::Counter> counters = {{"issue_slots", 13, "1", ""}, {"shared_load", 2, "1", ""}};
+  EXPECT_EQ(profile_counter("instructions", counters), 13);
+  counters.push_back({"machine_instructions", 21, "1", ""});
+  EXPECT_EQ(profile_counter("instructions", counters), 21);
+  EXPECT_EQ(profile_counter("shared_accesses", counters), 2);
+  EXPECT_EQ(profile_counter("l2_reads", counters), 0);
 }
 
 TEST(Correlation, RolesHaveTotalsOfTheirOwn) {

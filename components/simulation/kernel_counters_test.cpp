@@ -95,6 +95,56 @@ args = ["words", )toml" + pitch + "]\n");
   EXPECT_GT(share("8192"), 0.98);
 }
 
+TEST(KernelCounters, InstructionsAreThoseThatAProfilerCounts) {
+  // The sum of `saxpy 262144` in regress/hardware/measured/h100.json, of which each warp of an H100
+  // executes 21.
+  const char* const ptx = R"(.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry sum(.param .f32 a, .param .u64 x, .param .u64 y, .param .u64 z, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .f32 %f<5>;
+  .reg .b32 %r<6>;
+  .reg .b64 %x, %y, %z, %o;
+  ld.param.f32 %f1, [a]; ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.u64 %z, [z]; ld.param.u32 %r2, [n];
+  mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.s32 %r1, %r5, %r4, %r3;
+  setp.ge.s32 %p, %r1, %r2;
+  @%p bra END;
+  mul.wide.s32 %o, %r1, 4;
+  add.s64 %x, %x, %o; ld.global.nc.f32 %f2, [%x];
+  add.s64 %y, %y, %o; ld.global.nc.f32 %f3, [%y];
+  fma.rn.f32 %f4, %f2, %f1, %f3;
+  add.s64 %z, %z, %o; st.global.f32 [%z], %f4;
+END:
+  ret;
+}
+)";
+  SimulationOptions o = test::program(ptx, R"toml(
+[[buffer]]
+name = "x"
+type = "f32"
+count = 192
+[[buffer]]
+name = "z"
+type = "f32"
+count = 192
+[[launch]]
+kernel = "sum"
+grid = [3]
+block = [64]
+args = [2.0, "x", "x", "z", 192]
+)toml",
+                                      {"gpu.compute_capability=9.0"});
+  o.functional = true;
+  EXPECT_EQ(counter(test::run_apart(o), "machine_instructions"), -1) << "operations are those of the PTX";
+  o.lowering = isa::LoweringLevel::kSchedule;
+  const test::Outcome run = test::run_apart(o);
+  ASSERT_EQ(run.status, "complete") << run.reason;
+  EXPECT_EQ(counter(run, "machine_instructions"), 21 * counter(run, "warps"));
+  EXPECT_LT(counter(run, "inst_executed"), 21 * counter(run, "warps"));
+}
+
 TEST(KernelCounters, RatesAndGreatestValuesDoNotAddUp) {
   for (const char* name : {"ipc", "dram_throughput", "achieved_occupancy", "longest_warp", "l2_dirty_sectors",
                            "average_power", "energy_delay_product"}) {
