@@ -207,14 +207,14 @@ def check_measure(gpusim: Gpusim) -> None:
 
 
 # Mean absolute errors in percent that the table may have, by file of measurements and role: what it has, rounded up. They fall
-# when a machine comes closer to its GPU; they rise only with a change that is right by evidence of its own (docs/correlate.md says which).
+# when a machine comes closer to its GPU; they rise only with a change that is right by evidence of its own (docs/studies/correlate_history.md says which).
 # The goals are there too.
 TABLE_LIMITS = {
     ("gtx480_shoc", "fit"): 12.6,
     ("gtx480_shoc", "judge"): 15.0,
     ("h100_gemm", "judge"): 5.0,
-    ("h100_kernels", "fit"): 11.5,  # `reduce tree` has the order of ptxas, and is faster than on the card (docs/correlate.md)
-    ("h100_kernels", "judge"): 7.6,  # the chained scan, whose first thread's atomics ptxas does not aggregate (docs/correlate.md)
+    ("h100_kernels", "fit"): 11.5,  # `reduce tree` has the order of ptxas, and is faster than on the card (docs/studies/correlate_history.md)
+    ("h100_kernels", "judge"): 7.6,  # the chained scan, whose first thread's atomics ptxas does not aggregate (docs/studies/correlate_history.md)
     ("h200_copy", "fit"): 5.1,
     ("h200_sgemm", "fit"): 13.1,
     ("h200_small_kernels", "fit"): 5.3,
@@ -222,15 +222,15 @@ TABLE_LIMITS = {
     ("c1060_shoc", "judge"): 17.8,
     ("titanv_test1", "fit"): 5.6,
     ("titanv_test1", "judge"): 3.2,
-    ("v100_accelwattch", "fit"): 8.7,  # its tensor products issue less (docs/correlate.md)
-    ("v100_accelwattch", "judge"): 13.0,  # the Quadro's tensor products and the generator, which issues less (docs/correlate.md)
+    ("v100_accelwattch", "fit"): 8.7,  # its tensor products issue less (docs/studies/correlate_history.md)
+    ("v100_accelwattch", "judge"): 13.0,  # the Quadro's tensor products and the generator, which issues less (docs/studies/correlate_history.md)
     ("v100_how_to_optimize", "fit"): 6.6,
     ("v100_nvdvfs", "fit"): 9.7,
-    ("v100_nvdvfs", "judge"): 13.2,  # the last round of binomialOptions (docs/correlate.md)
+    ("v100_nvdvfs", "judge"): 13.2,  # the last round of binomialOptions (docs/studies/correlate_history.md)
 }
 # The same of the board's power.
 # Those of the role fit rose: SRAD's signed division takes less, `cfd` has the longer pauses, and the merge sort, whose energies were not
-# fitted to it, came in (docs/correlate.md).
+# fitted to it, came in (docs/studies/correlate_history.md).
 POWER_LIMITS = {("v100_accelwattch", "fit"): 10.3, ("v100_accelwattch", "judge"): 11.0, ("v100_nvdvfs", "fit"): 7.7, ("v100_nvdvfs", "judge"): 12.3}
 # The same of what profilers counted, where it is 10,000 at least.
 COUNTER_LIMITS = {"dram_read_sectors": 0.1, "dram_write_sectors": 6, "l1_read_misses": 2.1, "l2_read_hits": 30, "l2_read_misses": 0.1,

@@ -1,6 +1,6 @@
 // Registers per thread that ptxas takes for a program whose order is final (compute capability 7.0 and up):
 // each value gets registers of its own for as long as it is wanted, and the highest of them counts. Found in
-// the machine code of ptxas 13, whose registers and branches were decoded (docs/compiler.md):
+// the machine code of ptxas 13, whose registers and branches were decoded (docs/studies/compiler_history.md):
 // - A kernel has the highest register that it names, and two more. R1 is the stack pointer of each.
 // - 64 bits stand at even registers, and what one access loads or stores at once stands side by side, from a
 //   multiple of four on if it is more than 64 bits.

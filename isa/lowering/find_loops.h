@@ -1,5 +1,5 @@
 // The loops that ptxas makes longer or turns into all their iterations (compute capability 7.0 and up), and
-// how: what unroll.cpp then does. Found by experiment with ptxas 13.0 (docs/compiler.md).
+// how: what unroll.cpp then does. Found by experiment with ptxas 13.0 (docs/studies/compiler_history.md).
 #pragma once
 #include <optional>
 

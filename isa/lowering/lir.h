@@ -308,8 +308,8 @@ inline constexpr uint64_t kConstantsTogether = 8;
 
 /// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
 /// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and
-/// 9.0: docs/compiler.md). What stands before it may come after: the block ends in the middle of the
-/// sequence, whose first operations are in the same block.
+/// 9.0: docs/studies/compiler_history.md). What stands before it may come after: the block ends in the middle
+/// of the sequence, whose first operations are in the same block.
 [[nodiscard]] bool branches_inside(const Op& op);
 /// Registers per thread: most 32-bit values alive at one point. liveness.cpp
 [[nodiscard]] uint32_t register_estimate(const Program& program, const Flow& flow);

@@ -76,7 +76,7 @@ constexpr uint32_t kWithCalls = 26;
 constexpr uint32_t kFresh = 12;
 /// Of kernels that need no more than kFew: free registers in any case, and how many more are used before one
 /// is used again, as long as there are so many values. Least mean error over the 60 such kernels that were
-/// studied (docs/compiler.md).
+/// studied (docs/studies/compiler_history.md).
 constexpr uint32_t kFew = 8, kFewFree = 4, kFewFresh = 6, kUncounted = 3;
 /// With more values than that it goes on, slowly: one more for so many further ones, up to a limit.
 constexpr uint32_t kPerFurther = 12, kFurther = 6;

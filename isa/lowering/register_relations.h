@@ -1,5 +1,5 @@
 // What the registers of one value have to do with those of others, as ptxas 13 assigns them for compute
-// capability 7.0 and up (docs/compiler.md). assign_registers.cpp gives them places by it.
+// capability 7.0 and up (docs/studies/compiler_history.md). assign_registers.cpp gives them places by it.
 #pragma once
 #include <cstdint>
 #include <functional>
