@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -28,26 +29,35 @@ bool is_scattered(const Facts& f, uint64_t pc) {
   return f.count("transferred_bytes", pc) > (1 + kWorthwhile) * least_of(f, pc).bytes;
 }
 
-/// A warp accesses a piece of an array, or one in each of a few rows, that begins within a sector, and others
-/// of the same array begin at other places of one, as those of a stencil do: no order of the lanes and no
-/// other array is better for all.
-bool is_shifted(const Facts& f, uint64_t pc) {
+/// Of each operation, whether a warp accesses a piece of an array, or one in each of a few rows, that begins
+/// within a sector, and others of the same array begin at other places of one, as those of a stencil do: no
+/// order of the lanes and no other array is better for all.
+std::vector<bool> shifted_accesses(const Facts& f) {
   constexpr double kOne = 1.05, kAlike = 0.05, kFilled = 1.5;  // sectors: some lanes may be idle
-  const double needless = needless_sectors(f, pc);
-  const std::string& base = f.origin(pc).base;
-  if (base.empty()) return false;
-  double pieces = f.count("transactions", pc) / std::max(1.0, f.executed(pc));
-  bool others = false;
-  for (uint64_t other = 0; other < f.operations(); ++other) {
-    if (other == pc || !is_global(f.op_class(other)) || f.executed(other) <= 0 ||
-        f.origin(other).base != base)
-      continue;
-    pieces = std::min(pieces, f.count("transactions", other) / f.executed(other));
-    others = others || std::abs(needless_sectors(f, other) - needless) > kAlike;
+  struct Accesses {
+    double pieces = std::numeric_limits<double>::infinity();  ///< the fewest that one takes
+    double least = pieces, most = -pieces;                    ///< sectors without need
+  };
+  std::map<std::string_view, Accesses> of_array;
+  const auto counts = [&f](uint64_t pc) {
+    return is_global(f.op_class(pc)) && f.executed(pc) > 0 && !f.origin(pc).base.empty();
+  };
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (!counts(pc)) continue;
+    Accesses& a = of_array[f.origin(pc).base];
+    a.pieces = std::min(a.pieces, f.count("transactions", pc) / f.executed(pc));
+    a.least = std::min(a.least, needless_sectors(f, pc));
+    a.most = std::max(a.most, needless_sectors(f, pc));
   }
-  pieces = std::max(1.0, pieces);
-  return others && needless <= kOne * pieces &&
-         f.count("requested_bytes", pc) >= kFilled * kSector * pieces * f.executed(pc);
+  std::vector<bool> shifted(f.operations(), false);
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (!counts(pc)) continue;
+    const Accesses& a = of_array.at(f.origin(pc).base);
+    const double needless = needless_sectors(f, pc), pieces = std::max(1.0, a.pieces);
+    shifted[pc] = (a.most - needless > kAlike || needless - a.least > kAlike) && needless <= kOne * pieces &&
+                  f.count("requested_bytes", pc) >= kFilled * kSector * pieces * f.executed(pc);
+  }
+  return shifted;
 }
 
 /// Loads at several places beside one address, as those of one turn of a loop are: they come together.
@@ -170,9 +180,10 @@ void set_coalesced_traffic(const Facts& f, const Traffic& before, const Traffic&
 
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
+  const std::vector<bool> shifted = shifted_accesses(f);
   const auto can_be_ordered = [&](uint64_t pc) {
     return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction && !f.polls(pc) &&
-           !is_shifted(f, pc);
+           !shifted[pc];
   };
   Traffic after;
   double requests = 0, moved = 0;
