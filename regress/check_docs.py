@@ -13,6 +13,7 @@ from runner import Gpusim, NoCompiler, require, require_equal
 
 LIMIT_S = 380
 REFERENCE = re.compile(r"docs/[\w/]+\.(?:md|txt|svg)")
+TEST = re.compile(r"\b\w+_test\.cpp\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
@@ -149,6 +150,9 @@ def check_references(gpusim: Gpusim) -> None:
         text = path.read_text(errors="replace")
         for reference in REFERENCE.findall(text):
             require((gpusim.source / reference).exists(), f"{name} refers to {reference}, which does not exist")
+        if name.endswith((".h", ".cpp")):
+            for test in TEST.findall(text):
+                require(any(other.endswith("/" + test) for other in names), f"{name} refers to {test}, which does not exist")
         require(outside.search(text) is None, f"{name} refers to {outside.search(text)}, which is not in the repository")
         if name.endswith(".md"):
             for target in LINK.findall(text):
@@ -239,8 +243,8 @@ def new_files(diff: str) -> list[tuple[str, str]]:
 
 
 def docs_checks(source: Path) -> dict[str, object]:
-    checks: dict[str, object] = {"options": check_options, "references": check_references, "lists": check_lists, "diffs": check_diffs, "scripts": check_scripts,
-                                "new_files": check_new_files}
+    checks: dict[str, object] = {"options": check_options, "references": check_references, "lists": check_lists, "diffs": check_diffs,
+                                "scripts": check_scripts, "new_files": check_new_files}
     for page in pages_with_output(source):
         checks[f"output/{page}"] = lambda gpusim, page=page: check_output(gpusim, page)
     return checks

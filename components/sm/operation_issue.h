@@ -82,8 +82,9 @@ class OperationIssue {
   IssueSlots& slots_;
   ResidentBlocks& blocks_;
   WarpFrontEnd& front_end_;
-  uint64_t loop_ends_ =
-      0;  ///< of the sum in shared memory that issues: the warp is in it until then; 0: none
+  /// Core cycle in which the loop of the sum in shared memory ends that is being issued, in which the warp is
+  /// until then; 0 if the operation is none.
+  uint64_t loop_ends_ = 0;
 };
 
 }  // namespace gpusim::comp

@@ -102,7 +102,7 @@ bool has_number(const Op& op) {
 
 /// Two constants that are one load of 64 bits: both are in a thread's registers then, unless an earlier block
 /// reads one of them alone. That one is in a register of the warp, where an instruction takes it, and the
-/// other one is loaded by itself. Found with probes of ptxas 13 for 9.0 (bind_operands_test.cpp).
+/// other one is loaded by itself. Found with probes of ptxas 13 for 9.0 (launch_constants_test.cpp).
 class LoadedPairs {
  public:
   /// `constant`: of each variable, what it holds, or kNone.

@@ -140,10 +140,11 @@ TEST(LaunchConstants, WordsSideBySideAreInRegistersUnlessAnEarlierBlockReadsOneA
             "}}\n",
             c.parameters, c.before),
         level(LoweringLevel::kSchedule, 0, 90));
-    const auto fma = std::ranges::find_if(image.ops, [](const MicroOp& op) {
+    // The last one is that of the loop.
+    const auto fma = std::find_if(image.ops.rbegin(), image.ops.rend(), [](const MicroOp& op) {
       return op.kind == OpKind::kAlu && op.num_src == 3 && op.flops == 2;
     });
-    ASSERT_NE(fma, image.ops.end());
+    ASSERT_NE(fma, image.ops.rend());
     int operand = -1;
     for (int i = 0; i < 3; ++i)
       if (fma->src[i].bank == Bank::kConstant) operand = i;
