@@ -164,6 +164,17 @@ class Assembler {
     return m;
   }
 
+  [[nodiscard]] std::array<uint8_t, 4> source_registers(const Op& op) const {
+    std::array<uint8_t, 4> registers;
+    registers.fill(kInNoRegister);
+    for (size_t i = 0; i < std::min<size_t>(op.num_src, registers.size()); ++i) {
+      if (op.src[i].is_literal()) continue;
+      const uint32_t place = program_.places[op.src[i].var];
+      if (place < kInNoRegister) registers[i] = static_cast<uint8_t>(place);
+    }
+    return registers;
+  }
+
  private:
   RowRef row(Var v) const { return {Bank::kRegister, rows_.of_var[v] * kRowBytes}; }
   uint16_t predicate(Var v) const {
@@ -243,6 +254,10 @@ void add_reconvergence(const Program& program, size_t block, KernelImage& image)
                                                     : program.blocks[b].ops.front().scope);
   image.ops.push_back(m);
   image.instructions.push_back(1);
+  if (!program.places.empty()) {
+    image.source_registers.emplace_back();
+    image.source_registers.back().fill(kInNoRegister);
+  }
 }
 
 }  // namespace
@@ -285,6 +300,7 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
         m.reconverge = first[join[b]] + (meets[join[b]] ? 1 : 0);
       image.ops.push_back(m);
       image.instructions.push_back(op.instructions);
+      if (!program.places.empty()) image.source_registers.push_back(assembler.source_registers(op));
       image.scopes.push_back(op.scope);
     }
   }

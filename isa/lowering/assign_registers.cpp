@@ -14,7 +14,7 @@
 //   there are enough, what follows is given others, but for what the load itself brings.
 // - Constants that an instruction cannot take, for it takes one, and constants that are stored have registers
 //   from their first use to the last one that is near; in small kernels those of a loop, all the way through
-//   it. Factors of products stand at odd registers.
+//   it. Factors of products stand at odd registers, or where the index is at one, at even ones.
 // - From 9.0 on constants are loaded some time before they are needed, and the product that makes an address
 //   takes its base from a pair of registers, in which it leaves the address. The index stands at an odd one.
 // - What is the same for all threads of a launch is read from the constant bank where it is needed, and kept
@@ -69,6 +69,7 @@ struct Together {
   bool odd = false;
   std::vector<std::pair<Var, uint32_t>> members;  ///< and how far each is from the first register
   std::vector<Span> scratch;                      ///< what no variable has
+  std::vector<Var> beside;                        ///< words that are read with it, if it is a constant
 };
 
 bool shuffles(const Op& op) {
@@ -107,16 +108,23 @@ class Assignment {
   /// Most registers that are wanted at once.
   [[nodiscard]] uint32_t wanted() const { return wanted_at_once_; }
 
-  /// Registers that are named if each value has the lowest that are free; the widest choose first. `rests`:
-  /// and none is given again before the accesses that read it have done so.
-  [[nodiscard]] uint32_t named(bool rests) const {
+  /// Registers that are named, and where each variable stands.
+  struct Places {
+    uint32_t named = 0;
+    std::vector<uint32_t> of_var;
+  };
+  /// Each value has the lowest registers that are free; the widest choose first. `rests`: and none is given
+  /// again before the accesses that read it have done so.
+  [[nodiscard]] Places places(bool rests) const {
     RegisterFile file(half_steps()), wanted(half_steps());
     std::vector<uint32_t> place(program_.vars.size(), kNone);
     for (RegisterFile* f : {&file, &wanted}) f->take(kStackRegister, {{0, half_steps() - 1}});
     for (const Together& group : placed_) {
       uint32_t step = group.width > 2 ? 4 : group.width, first = 0;
       const auto fits_at = [&](uint32_t at) { return fits(file, group, at, rests); };
-      const std::optional<uint32_t> bank = group.odd ? 1 : other_bank(group, place, fits_at);
+      std::optional<uint32_t> bank;
+      if (!group.odd || group.members.empty()) bank = other_bank(group, place, fits_at);
+      if (!bank && group.odd) bank = 1;
       if (bank) {
         first = *bank;
         step = 2;
@@ -136,7 +144,7 @@ class Assignment {
       if (rests) take(wanted, false);
       for (const auto& [v, at] : group.members) place[v] = first + at;
     }
-    return file.count();
+    return {file.count(), std::move(place)};
   }
 
  private:
@@ -176,9 +184,10 @@ class Assignment {
   template <class FitsAt>
   std::optional<uint32_t> other_bank(const Together& group, const std::vector<uint32_t>& place,
                                      FitsAt fits_at) const {
-    if (group.width != 1 || group.members.size() != 1) return std::nullopt;
+    if (group.width != 1 || group.members.size() > 1) return std::nullopt;
     std::array<uint32_t, 2> taken{};
-    for (const Var v : relations_.read_with[group.members.front().first])
+    for (const Var v :
+         group.members.empty() ? group.beside : relations_.read_with[group.members.front().first])
       if (place[v] != kNone) ++taken[place[v] % 2];
     if (taken[0] == taken[1]) return std::nullopt;
     const uint32_t bank = taken[0] > taken[1] ? 1 : 0;
@@ -364,31 +373,43 @@ class Assignment {
   struct ConstantPlace {
     Span span;
     bool odd = false;
+    std::vector<Var> beside;
   };
   using Constants = std::map<Constant, ConstantPlace>;
 
   void place_constant(const ConstantPlace& place) {
-    placed_.push_back({1, place.span.begin, place.odd, {}, {place.span}});
+    placed_.push_back({1, place.span.begin, place.odd, {}, {place.span}, place.beside});
   }
-  /// `first`: where the block starts.
-  void note_constant(Constants& constants, const Value& value, uint32_t at, uint32_t first, bool odd) {
+  /// `first`: where the block starts; `beside`: the only other word of the operation, if there is one.
+  void note_constant(Constants& constants, const Value& value, uint32_t at, uint32_t first, bool odd,
+                     Var beside = kNoVar) {
     const Constant constant{value.bits, value.launch_constant, value.object};
     const bool early = program_.machine_capability >= kLoadsConstantsFrom;
     const uint32_t from = early ? std::max(first, at - std::min(at, 2 * kMovedBefore)) : at;
-    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{from, at}, odd});
+    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{from, at}, odd, {}});
     ConstantPlace& place = known->second;
     if (!added && at - place.span.end > 2 * kStays) {
       place_constant(place);
-      place = {{from, at}, odd};
+      place = {{from, at}, odd, {}};
     }
+    if (beside != kNoVar) place.beside.push_back(beside);
     place.span.end = at;
     place.odd = place.odd || odd;
+  }
+  [[nodiscard]] Var only_word(const Op& op) const {
+    Var found = kNoVar;
+    for (int k = 0; k < op.num_src; ++k) {
+      if (op.src[k].is_literal() || thread_registers(program_, op.src[k].var) != 1) continue;
+      if (found != kNoVar) return kNoVar;
+      found = op.src[k].var;
+    }
+    return found;
   }
   void note_constants(const Op& op, uint32_t at, uint32_t first, Constants& constants) {
     const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
     const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
     for (int k = 0; k < op.num_src && !of_warp && !loads_base(op); ++k)
-      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, first, product);
+      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, first, product, only_word(op));
     if (op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) return;
     for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
       const Value& v = op.src[k];
@@ -408,7 +429,7 @@ class Assignment {
     std::map<uint32_t, uint32_t> of_loop;
     for (const auto& [base, span] : bases) too_many_ = too_many_ || 2 * ++of_loop[base.first] > kSmallKernel;
     if (too_many_) return;
-    for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}});
+    for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}, {}});
   }
   /// The blocks of the outermost loop around `block`.
   [[nodiscard]] std::pair<uint32_t, uint32_t> loop_around(uint32_t block) const {
@@ -435,7 +456,7 @@ class Assignment {
         const Op& op = ops[i];
         const uint32_t at = first_step(b) + 2 * i;
         if (const uint32_t more = own_registers(op); more > 0)
-          placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}});
+          placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}, {}});
         note_constants(op, at, first_step(b), constants);
         note_access(op);
         const bool load = op.kind == OpKind::kLoad;
@@ -472,13 +493,14 @@ class Assignment {
         ConstantPlace& whole = of_loops[{loop->first, constant}];
         whole.span = {first_step(loop->first), end_step(loop->second)};
         whole.odd = whole.odd || place.odd;
+        whole.beside.insert(whole.beside.end(), place.beside.begin(), place.beside.end());
       }
     }
     join_halves(placed);
     for (const auto& [constant, place] : of_loops) place_constant(place);
     if (hoists_) place_bases();
     for (Var v = 0; v < program_.vars.size(); ++v) {
-      if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}});
+      if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}, {}});
     }
     for (Together& group : placed_) {
       for (const auto& [v, at] : group.members)
@@ -504,7 +526,7 @@ class Assignment {
         if (!usable(half.pair)) continue;
         placed[half.pair] = true;
         group = static_cast<uint32_t>(placed_.size());
-        placed_.push_back({2, ~0u, false, {{half.pair, 0}}, {}});
+        placed_.push_back({2, ~0u, false, {{half.pair, 0}}, {}, {}});
       }
       placed[half.word] = true;
       at[half.word] = {group, offset + half.at};
@@ -548,14 +570,14 @@ class Assignment {
 
 }  // namespace
 
-uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit) {
+uint32_t assigned_registers(Program& program, const Flow& flow, uint32_t limit) {
   std::optional<Assignment> plain(std::in_place, program, flow, false, false);
   const bool rests_shuffled = plain->wanted() <= kShufflesRestUpTo;
   if (rests_shuffled) plain.emplace(program, flow, false, true);
   std::optional<Assignment> hoisted;
   if (plain->wanted() + kUnnamed <= kSmallKernel) hoisted.emplace(program, flow, true, rests_shuffled);
   const bool hoists =
-      hoisted && !hoisted->too_many_bases() && hoisted->named(false) + kUnnamed <= kSmallKernel;
+      hoisted && !hoisted->too_many_bases() && hoisted->places(false).named + kUnnamed <= kSmallKernel;
   const Assignment& assignment = hoists ? *hoisted : *plain;
   const bool calls =
       program.is_function || std::ranges::any_of(program.blocks, [](const Block& block) {
@@ -563,12 +585,16 @@ uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t l
       });
   const uint32_t wanted = assignment.wanted();
   if (wanted == 0 && !calls) return kIdle;
-  uint32_t registers = assignment.named(false) + kUnnamed;
+  Assignment::Places dense = assignment.places(false);
+  uint32_t registers = dense.named + kUnnamed;
+  program.places = std::move(dense.of_var);
   // Where it must, ptxas finds an assignment without gaps.
   if (wanted + 1 <= limit) registers = std::min(registers, limit);
   if (calls) registers = std::max(registers, kCalleeHas);
   if (registers >= kPlenty) return registers;
-  registers = std::max(registers, assignment.named(true) + kUnnamed);
+  Assignment::Places rested = assignment.places(true);
+  if (rested.named + kUnnamed <= kPlenty) program.places = std::move(rested.of_var);
+  registers = std::max(registers, rested.named + kUnnamed);
   return std::min(made_even(registers, kEvenUpTo), kPlenty);
 }
 

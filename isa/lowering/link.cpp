@@ -136,6 +136,7 @@ void append_code(KernelImage&& part, const Function& function, const Module& mod
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   append(image.ops, part.ops);
   append(image.instructions, part.instructions);
+  append(image.source_registers, part.source_registers);
   append(image.folded_loads, part.folded_loads);
   append(image.literals, part.literals);
   append(image.literal_objects, part.literal_objects);

@@ -159,6 +159,9 @@ struct Program {
   /// Whether a variable of 64 bits takes one register, because it is part of addresses that have 32 bits on
   /// the machine, or its upper half is zero; empty where none does (narrow_addresses.cpp).
   std::vector<bool> narrow;
+  /// The (first) register of a thread in which ptxas' code would have a variable, kNone for none; empty where
+  /// registers are not assigned (assign_registers.cpp).
+  std::vector<uint32_t> places;
 
   Var new_var(VarClass c) {
     vars.push_back(c);

@@ -484,6 +484,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   }
   if (!std::ranges::all_of(units, [&](const lir::Unit& unit) { return rewrites(unit.program, options); }))
     image.instructions.clear();
+  if (image.source_registers.size() != image.ops.size()) image.source_registers.clear();
   image.alloca_bytes = static_cast<uint32_t>(plan.stack.end() - plan.stack.begin());
   image.system_calls = system_calls_of(image);
   image.has_cluster_barriers = std::ranges::any_of(image.ops, [](const MicroOp& op) {

@@ -34,8 +34,8 @@ namespace gpusim::isa::lir {
   return registers < up_to ? registers + registers % 2 : registers;
 }
 /// Those that a program takes from 7.0 on once its order is final; `limit`: with which its schedule did.
-/// assign_registers.cpp
-[[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
+/// Sets Program::places. assign_registers.cpp
+[[nodiscard]] uint32_t assigned_registers(Program& program, const Flow& flow, uint32_t limit);
 /// Of each block, without subroutines and what branches need to meet again, as ptxas reckons before it
 /// decides which branches become predicates.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);

@@ -54,7 +54,8 @@ RegisterRelations find_register_relations(const Program& program,
   std::vector<Var> read;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     for (const Op& op : program.blocks[b].ops) {
-      if (op.kind != OpKind::kAlu || op.op_class == OpClass::kWarp) continue;
+      const bool stores_word = op.kind == OpKind::kStore && op.memory.has_base && op.num_src == 2;
+      if (!stores_word && (op.kind != OpKind::kAlu || op.op_class == OpClass::kWarp)) continue;
       read.clear();
       bool pairs = false;
       for (int k = 0; k < op.num_src; ++k) {
@@ -66,9 +67,9 @@ RegisterRelations find_register_relations(const Program& program,
         pairs = pairs || has(v, b, 2);
         if (has(v, b, 1) && std::ranges::find(read, v) == read.end()) read.push_back(v);
       }
-      if (!pairs && read.size() == 2) {
-        found.read_with[read[0]].push_back(read[1]);
-        found.read_with[read[1]].push_back(read[0]);
+      for (const Var a : read) {
+        for (const Var other : read)
+          if (!pairs && other != a) found.read_with[a].push_back(other);
       }
       const Pair p = pair_of(op);
       if (!has(p.pair, b, 2) || !written_once[p.pair]) continue;

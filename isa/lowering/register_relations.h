@@ -16,9 +16,9 @@ struct HalfOfPair {
 };
 
 struct RegisterRelations {
-  /// By variable: the other words of operations that read two words. The registers of a warp have two banks,
-  /// even and odd ones; of two words that FADD, FMUL, FFMA and LOP3 read, ptxas has 82 to 94 of 100 in
-  /// different ones (7.5 and 9.0).
+  /// By variable: the other words of operations that read two words, a store's address and its word among
+  /// them. The registers of a warp have two banks, even and odd ones; of two words that FADD, FMUL, FFMA and
+  /// LOP3 read, ptxas has 82 to 94 of 100 in different ones (7.5 and 9.0), of those of STS and STL 73 to 98.
   std::vector<std::vector<Var>> read_with;
   /// By variable: what the operations that write it read, and what those that read it write. A result stands
   /// where a source was that dies there.
