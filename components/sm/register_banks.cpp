@@ -12,7 +12,11 @@ namespace {
 
 using isa::MicroOp;
 
-/// What an operation reads of the register file: rows, and behind the last row the literals.
+/// Numbers of registers that are known start here, above those of rows.
+constexpr uint32_t kKnown = 1U << 24;
+
+/// What an operation reads of the register file: registers that are known, and rows and, behind the last row,
+/// literals whose registers are not.
 struct Reads {
   std::array<uint32_t, 10> id{};
   size_t count = 0;
@@ -20,6 +24,7 @@ struct Reads {
     const std::span<const uint32_t> before(id.data(), count);
     if (std::ranges::find(before, value) == before.end() && count < id.size()) id[count++] = value;
   }
+  void add_known(uint8_t at) { add(kKnown + at); }
   [[nodiscard]] std::span<const uint32_t> all() const { return {id.data(), count}; }
 };
 
@@ -36,8 +41,13 @@ class Code {
     const MicroOp& op = image_.ops[pc];
     Reads reads;
     if (op.kind != isa::OpKind::kAlu) return reads;
-    for (uint32_t i = 0; i < op.num_src; ++i)
-      if (is_narrow_row(op.src[i]) && !still_there(pc, i)) reads.add(row(op.src[i]));
+    for (uint32_t i = 0; i < op.num_src; ++i) {
+      if (!is_narrow_row(op.src[i]) || still_there(pc, i)) continue;
+      if (image_.source_registers.empty() || i >= image_.source_registers[pc].size())
+        reads.add(row(op.src[i]));
+      else if (const uint8_t at = image_.source_registers[pc][i]; at != isa::kInNoRegister)
+        reads.add_known(at);
+    }
     add_constants(op, reads);
     return reads;
   }
@@ -103,6 +113,7 @@ std::vector<uint32_t> weights(const isa::KernelImage& image) {
 /// Bank of each register.
 std::map<uint32_t, uint32_t> deal(const std::vector<Reads>& fetched, const std::vector<uint32_t>& weight,
                                   uint32_t banks) {
+  std::map<uint32_t, uint32_t> bank;
   std::map<uint32_t, std::map<uint32_t, uint64_t>> together;
   std::map<uint32_t, uint64_t> total;
   for (size_t pc = 0; pc < fetched.size(); ++pc)
@@ -116,8 +127,11 @@ std::map<uint32_t, uint32_t> deal(const std::vector<Reads>& fetched, const std::
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
-  std::map<uint32_t, uint32_t> bank;
   for (const auto& [sum, id] : order) {
+    if (id >= kKnown) bank[id] = (id - kKnown) % banks;
+  }
+  for (const auto& [sum, id] : order) {
+    if (id >= kKnown) continue;
     std::vector<uint64_t> conflicts(banks, 0);
     for (const auto& [other, times] : together[id])
       if (const auto at = bank.find(other); at != bank.end()) conflicts[at->second] += times;

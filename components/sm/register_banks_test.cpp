@@ -123,5 +123,32 @@ TEST(RegisterBanks, ParametersOfTheSameEightBytesLieInRegisters) {
   EXPECT_THAT(of(".param .u64 out, .param .f32 a, .param .u32 n, .param .f32 b"), ElementsAre(0));
 }
 
+TEST(RegisterBanks, NumbersOfRegistersThatAreKnownDecide) {
+  const core::MachineConfig machine = hopper();
+  std::string problem;
+  const TimingTables timing = build_timing(machine, problem);
+  const isa::ParseResult parsed = isa::parse_module(
+      ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+      ".reg .f32 %f<4>;\nfma.rn.f32 %f1, %f1, %f2, %f3;\nret;\n}\n");
+  isa::LoweringOptions options;
+  options.level = isa::LoweringLevel::kNone;
+  options.machine_capability = 90;
+  auto lowered = isa::lower_kernel(parsed.module, *parsed.module.entries().at(0), options);
+  auto& image = std::get<isa::KernelImage>(lowered);
+  const auto delay = [&](uint8_t a, uint8_t b, uint8_t c, const RegisterFile& file) {
+    constexpr uint8_t kNone = isa::kInNoRegister;
+    image.source_registers.assign(image.ops.size(), {kNone, kNone, kNone, kNone});
+    image.source_registers.front() = {a, b, c, kNone};
+    return int{register_bank_delays(image, file, timing.of_scheduler[0], {}).front()};
+  };
+  EXPECT_EQ(delay(2, 4, 6, kTwoBanks), 2);
+  EXPECT_EQ(delay(2, 4, 7, kTwoBanks), 1);
+  EXPECT_EQ(delay(2, 4, isa::kInNoRegister, kTwoBanks), 1);
+  EXPECT_EQ(delay(2, 5, isa::kInNoRegister, kTwoBanks), 0);
+  EXPECT_EQ(delay(2, 2, 7, kTwoBanks), 0) << "one register is read once";
+  EXPECT_EQ(delay(2, 6, 10, {4, 1}), 2);
+  EXPECT_EQ(delay(2, 4, 7, {4, 1}), 0);
+}
+
 }  // namespace
 }  // namespace gpusim::comp
