@@ -25,6 +25,7 @@
 #include <optional>
 #include <tuple>
 
+#include "isa/lowering/access_data.h"
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
 #include "isa/lowering/register_file.h"
@@ -62,6 +63,8 @@ constexpr uint32_t kStays = 16, kFewConstants = 4, kSmallKernel = 16;
 /// the kernels that were studied and the stored ones).
 constexpr uint32_t kBanksUpTo = 10, kShufflesRestUpTo = 8;
 constexpr uint32_t kStackRegister = 1;
+/// From here on an access has its address in a thread's registers, though it be a number.
+constexpr int kLoadsAddressesFrom = 80;
 
 /// Values that stand side by side. `odd`: from an odd register on.
 struct Together {
@@ -69,6 +72,7 @@ struct Together {
   bool odd = false;
   std::vector<std::pair<Var, uint32_t>> members;  ///< and how far each is from the first register
   std::vector<Span> scratch;                      ///< what no variable has
+  std::vector<Span> resting;                      ///< the same, until accesses have read it
   std::vector<Var> beside;                        ///< words that are read with it, if it is a constant
 };
 
@@ -94,7 +98,7 @@ class Assignment {
         wanted_(program.vars.size()),
         resting_(program.vars.size()),
         odd_(program.vars.size(), false),
-        address_(program.vars.size(), kNoVar) {
+        access_(program.vars.size()) {
     find_constants();
     for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
     span_through();
@@ -118,6 +122,7 @@ class Assignment {
   [[nodiscard]] Places places(bool rests) const {
     RegisterFile file(half_steps()), wanted(half_steps());
     std::vector<uint32_t> place(program_.vars.size(), kNone);
+    std::multimap<uint32_t, std::pair<uint32_t, uint32_t>> constants;  // by their last reader
     for (RegisterFile* f : {&file, &wanted}) f->take(kStackRegister, {{0, half_steps() - 1}});
     for (const Together& group : placed_) {
       uint32_t step = group.width > 2 ? 4 : group.width, first = 0;
@@ -131,12 +136,22 @@ class Assignment {
       }
       if (const uint32_t related = related_place(group, place, bank, fits_at); related != kNone)
         first = related;
-      const Var address = rests && group.members.size() == 1 ? address_[group.members.front().first] : kNoVar;
-      const auto is_of_address = [&](uint32_t at) {
-        return address != kNoVar && place[address] != kNone && at >= place[address] &&
-               at < place[address] + thread_registers(program_, address) && fits(wanted, group, at, false);
+      // What an access brings may stand in what it alone has read.
+      std::vector<std::pair<uint32_t, uint32_t>> own;
+      if (rests && group.members.size() == 1) {
+        const Access& access = access_[group.members.front().first];
+        for (const Var v : access.reads) own.emplace_back(place[v], thread_registers(program_, v));
+        const auto [from, to] = constants.equal_range(access.at);
+        for (auto it = from; it != to; ++it) own.push_back(it->second);
+      }
+      const auto is_own = [&](uint32_t at) {
+        return std::ranges::any_of(own, [&](const auto& registers) {
+          return registers.first != kNone && at >= registers.first &&
+                 at + group.width <= registers.first + registers.second && fits(wanted, group, at, false);
+        });
       };
-      while (!fits_at(first) && !is_of_address(first)) first += step;
+      while (!fits_at(first) && !is_own(first)) first += step;
+      if (group.members.empty()) constants.emplace(group.scratch.back().end, std::pair(first, group.width));
       const auto take = [&](RegisterFile& f, bool resting) {
         each(group, resting, [&](uint32_t at, const std::vector<Span>& spans) { f.take(first + at, spans); });
       };
@@ -249,8 +264,9 @@ class Assignment {
   /// loaded to, for the product takes no other constant than its factor.
   [[nodiscard]] bool loads_base(const Op& op) const {
     return program_.machine_capability >= kLoadsConstantsFrom && is_address_product(op) &&
-           thread_registers(program_, op.dst[0]) == 2 && op.src[2].launch_constant != kNone &&
-           !op.src[0].is_literal() && op.src[1].is_literal();
+           thread_registers(program_, op.dst[0]) == 2 && !op.src[0].is_literal() && op.src[1].is_literal() &&
+           op.src[2].is_literal() &&
+           (op.src[2].launch_constant != kNone || program_.globals.contains(op.src[2].bits));
   }
   /// The half-step at which a constant is loaded that is needed at `at`, in a block that starts at `first`.
   [[nodiscard]] uint32_t ahead_of(uint32_t at, uint32_t first) const {
@@ -258,11 +274,21 @@ class Assignment {
     return std::max(first, at - std::min(at, 2 * kLoadedBefore));
   }
 
+  /// Before each operation, in halves of one.
+  static std::vector<uint32_t> times(const std::vector<Op>& ops) {
+    std::vector<uint32_t> time{0};
+    for (const Op& op : ops) time.push_back(time.back() + time_taken(op));
+    return time;
+  }
+  /// The operation before which the one at `reader` has read its registers, if that takes so long.
+  static uint32_t read_by(const std::vector<uint32_t>& time, uint32_t reader, uint32_t takes) {
+    return static_cast<uint32_t>(std::ranges::lower_bound(time, time[reader] + takes) - time.begin());
+  }
+
   void find_spans(uint32_t block) {
     const std::vector<Op>& ops = program_.blocks[block].ops;
     const uint32_t first = 2 * live_.first_op[block];
-    std::vector<uint32_t> time{0};  // before each operation
-    for (const Op& op : ops) time.push_back(time.back() + time_taken(op));
+    const std::vector<uint32_t> time = times(ops);
     for (const Segment& s : live_.segments[block]) {
       if (s.var == program_.stack_pointer || thread_registers(program_, s.var) == 0) continue;
       Span span{s.begin, s.end};
@@ -291,8 +317,7 @@ class Assignment {
       if (last_access != kNone) {
         const uint32_t block_end = first + 2 * static_cast<uint32_t>(ops.size());
         const uint32_t reader = (last_access - first) / 2;
-        const uint32_t until = time[reader] + (shuffles(ops[reader]) ? kShuffleReads : kAccessReads);
-        const auto read = static_cast<uint32_t>(std::ranges::lower_bound(time, until) - time.begin());
+        const uint32_t read = read_by(time, reader, shuffles(ops[reader]) ? kShuffleReads : kAccessReads);
         span.end = std::min(std::max(span.end, first + 2 * read), std::max(block_end, span.end));
       }
       resting_[s.var].push_back(span);
@@ -325,18 +350,34 @@ class Assignment {
   /// A store or an atomic whose data are in other registers than its address: even ones and odd ones.
   [[nodiscard]] bool wants_odd(const Op& op) const {
     const bool global = op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
-    return (op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) && global && op.memory.has_base &&
-           !is_uniform(op.src[0]);
+    if ((op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) || !global) return false;
+    return op.memory.has_base ? !is_uniform(op.src[0]) : loads_address(op);
   }
-  void note_access(const Op& op) {
+  /// From 8.0 on: the address is a number, which an access has in a pair of the thread's registers.
+  [[nodiscard]] bool loads_address(const Op& op) const {
+    const bool global = op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+    return program_.machine_capability >= kLoadsAddressesFrom && op.is_memory() && global &&
+           !op.memory.has_base;
+  }
+  [[nodiscard]] bool dies(Var v, uint32_t at) const {
+    return std::ranges::any_of(wanted_[v], [at](const Span& s) { return s.end == at; });
+  }
+  void note_access(const Op& op, uint32_t at) {
     if (loads_base(op)) odd_[op.src[0].var] = true;
-    if (op.kind == OpKind::kLoad && op.num_dst == 1 && op.memory.has_base && op.dst[0] != kNoVar &&
-        !op.src[0].is_literal() && readers_[op.src[0].var] == 1)
-      address_[op.dst[0]] = op.src[0].var;
-    if (!wants_odd(op)) return;
-    for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
-      if (!op.src[k].is_literal()) odd_[op.src[k].var] = true;
+    // A sum of floats in shared memory is a loop, which has registers of its own.
+    const bool is_loop = op.memory.space == Space::kShared && is_float(op.type);
+    if ((op.kind == OpKind::kLoad || (op.kind == OpKind::kAtomic && !is_loop && !is_aggregated(op))) &&
+        op.num_dst == 1 && op.dst[0] != kNoVar) {
+      Access& access = access_[op.dst[0]];
+      access.at = at;
+      for (int k = 0; k < op.num_src; ++k)
+        if (!op.src[k].is_literal() &&
+            (readers_[op.src[k].var] == 1 || (op.kind == OpKind::kAtomic && dies(op.src[k].var, at))))
+          access.reads.push_back(op.src[k].var);
     }
+    if (!wants_odd(op)) return;
+    for (const Value& v : access_data(op).values)
+      if (!v.is_literal()) odd_[v.var] = true;
   }
 
   static bool defines(const Op& op, Var var) {
@@ -368,33 +409,40 @@ class Assignment {
 
   [[nodiscard]] bool is_odd(Var v) const { return odd_[v] && thread_registers(program_, v) == 1; }
 
-  /// What tells one constant from another; where it is wanted, and whether at an odd register.
-  using Constant = std::tuple<uint64_t, uint32_t, ObjectId>;
+  /// What tells one constant from another, its width the last.
+  using Constant = std::tuple<uint64_t, uint32_t, ObjectId, uint32_t>;
+  /// Where it is wanted, until when it is read, and whether at an odd register.
   struct ConstantPlace {
     Span span;
+    uint32_t read = 0;
     bool odd = false;
     std::vector<Var> beside;
   };
   using Constants = std::map<Constant, ConstantPlace>;
 
-  void place_constant(const ConstantPlace& place) {
-    placed_.push_back({1, place.span.begin, place.odd, {}, {place.span}, place.beside});
+  void place_constant(const Constant& constant, const ConstantPlace& place) {
+    const Span resting{place.span.begin, std::max(place.span.end, place.read)};
+    placed_.push_back(
+        {std::get<3>(constant), place.span.begin, place.odd, {}, {place.span}, {resting}, place.beside});
   }
-  /// `first`: where the block starts; `beside`: the only other word of the operation, if there is one.
-  void note_constant(Constants& constants, const Value& value, uint32_t at, uint32_t first, bool odd,
-                     Var beside = kNoVar) {
-    const Constant constant{value.bits, value.launch_constant, value.object};
-    const bool early = program_.machine_capability >= kLoadsConstantsFrom;
-    const uint32_t from = early ? std::max(first, at - std::min(at, 2 * kMovedBefore)) : at;
-    const auto [known, added] = constants.try_emplace(constant, ConstantPlace{{from, at}, odd, {}});
+  /// A reader of a constant at `at`, and from when on the constant is in its register.
+  struct ConstantUse {
+    uint32_t from, at, read;
+    bool odd = false;
+    Var beside = kNoVar;  ///< the only other word of the operation, if there is one
+  };
+  void note_constant(Constants& constants, const Constant& constant, const ConstantUse& use) {
+    const auto [known, added] =
+        constants.try_emplace(constant, ConstantPlace{{use.from, use.at}, 0, use.odd, {}});
     ConstantPlace& place = known->second;
-    if (!added && at - place.span.end > 2 * kStays) {
-      place_constant(place);
-      place = {{from, at}, odd, {}};
+    if (!added && use.at - place.span.end > 2 * kStays) {
+      place_constant(constant, place);
+      place = {{use.from, use.at}, 0, use.odd, {}};
     }
-    if (beside != kNoVar) place.beside.push_back(beside);
-    place.span.end = at;
-    place.odd = place.odd || odd;
+    if (use.beside != kNoVar) place.beside.push_back(use.beside);
+    place.span.end = use.at;
+    place.read = std::max(place.read, use.read);
+    place.odd = place.odd || use.odd;
   }
   [[nodiscard]] Var only_word(const Op& op) const {
     Var found = kNoVar;
@@ -405,31 +453,47 @@ class Assignment {
     }
     return found;
   }
-  void note_constants(const Op& op, uint32_t at, uint32_t first, Constants& constants) {
+  static Constant constant_of(const Value& v, uint32_t width) {
+    return {v.bits, v.launch_constant, v.object, width};
+  }
+  /// `first`: where the block starts; `read`: when an access at `at` has read its registers.
+  void note_constants(const Op& op, uint32_t at, uint32_t first, uint32_t read, Constants& constants) {
     const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
     const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
+    const bool early = program_.machine_capability >= kLoadsConstantsFrom;
+    const uint32_t moved = early ? std::max(first, at - std::min(at, 2 * kMovedBefore)) : at;
     for (int k = 0; k < op.num_src && !of_warp && !loads_base(op); ++k)
-      if (holds_constant(op, k)) note_constant(constants, op.src[k], at, first, product, only_word(op));
-    if (op.kind != OpKind::kStore && op.kind != OpKind::kAtomic) return;
-    for (int k = op.memory.has_base ? 1 : 0; k < op.num_src; ++k) {
-      const Value& v = op.src[k];
-      if (v.is_literal() && (v.bits != 0 || v.launch_constant != kNone))
-        note_constant(constants, v, at, first, wants_odd(op) && op.memory.element_bytes < 8);
-    }
+      if (holds_constant(op, k))
+        note_constant(constants, constant_of(op.src[k], 1), {moved, at, 0, product, only_word(op)});
+    if (loads_address(op))
+      note_constant(constants, {variable_at(op.memory.offset), kNone, kNoObject, 2},
+                    {ahead_of(at, first), at, read});
+    const AccessData data = access_data(op);
+    if (data.values.size() != 1 || !data.values.front().is_literal()) return;
+    note_constant(constants, constant_of(data.values.front(), data.width),
+                  {moved, at, read, wants_odd(op) && data.width == 1});
+  }
+  /// The first byte of the variable in global memory that `address` lies in, if it lies in one.
+  [[nodiscard]] uint64_t variable_at(int64_t address) const {
+    const auto at = static_cast<uint64_t>(address);
+    const auto behind = program_.globals.upper_bound(at);
+    if (behind == program_.globals.begin()) return at;
+    const auto& [begin, bytes] = *std::prev(behind);
+    return at - begin < bytes ? begin : at;
   }
   /// What addresses in loops start from has a pair all the way through its loop, in small kernels.
   void place_bases() {
-    std::map<std::pair<uint32_t, uint32_t>, Span> bases;  // by first block and constant
+    std::map<std::pair<uint32_t, Constant>, Span> bases;  // by first block
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       if (!in_loop(b)) continue;
       const auto [first, last] = loop_around(b);
       for (const Op& op : program_.blocks[b].ops)
-        if (loads_base(op)) bases[{first, op.src[2].launch_constant}] = {first_step(first), end_step(last)};
+        if (loads_base(op)) bases[{first, constant_of(op.src[2], 2)}] = {first_step(first), end_step(last)};
     }
     std::map<uint32_t, uint32_t> of_loop;
     for (const auto& [base, span] : bases) too_many_ = too_many_ || 2 * ++of_loop[base.first] > kSmallKernel;
     if (too_many_) return;
-    for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}, {}});
+    for (const auto& [base, span] : bases) placed_.push_back({2, span.begin, false, {}, {span}, {span}, {}});
   }
   /// The blocks of the outermost loop around `block`.
   [[nodiscard]] std::pair<uint32_t, uint32_t> loop_around(uint32_t block) const {
@@ -452,41 +516,21 @@ class Assignment {
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       const std::vector<Op>& ops = program_.blocks[b].ops;
       Constants constants;
+      const std::vector<uint32_t> time = times(ops);
       for (uint32_t i = 0; i < ops.size(); ++i) {
         const Op& op = ops[i];
         const uint32_t at = first_step(b) + 2 * i;
+        const uint32_t read = std::min(first_step(b) + 2 * read_by(time, i, kAccessReads), end_step(b));
         if (const uint32_t more = own_registers(op); more > 0)
-          placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}, {}});
-        note_constants(op, at, first_step(b), constants);
-        note_access(op);
-        const bool load = op.kind == OpKind::kLoad;
-        if ((!load && op.kind != OpKind::kStore) || op.memory.elements < 2) continue;
-        std::vector<Var> parts;
-        if (load) {
-          parts.assign(op.dst.begin(), op.dst.begin() + op.num_dst);
-        } else {
-          for (int k = std::max(op.num_src - int{op.memory.elements}, 0); k < op.num_src; ++k)
-            parts.push_back(op.src[k].var);
-        }
-        Together group;
-        bool apart = parts.size() != op.memory.elements;
-        for (size_t k = 0; k < parts.size() && !apart; ++k) {
-          const Var v = parts[k];
-          apart = v == kNoVar || !usable(v) ||
-                  std::find(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(k), v) !=
-                      parts.begin() + static_cast<std::ptrdiff_t>(k);
-          if (apart) break;
-          group.members.emplace_back(v, group.width);
-          group.width += thread_registers(program_, v);
-        }
-        if (apart) continue;
-        for (const Var v : parts) placed[v] = true;
-        placed_.push_back(std::move(group));
+          placed_.insert(placed_.end(), more, Together{1, at, false, {}, {{at, at + 1}}, {{at, at + 1}}, {}});
+        note_constants(op, at, first_step(b), read, constants);
+        note_access(op, at);
+        join_access(op, at, read, placed);
       }
       const bool hoisted = hoists_ && in_loop(b) && constants.size() <= kFewConstants;
       for (const auto& [constant, place] : constants) {
         if (!hoisted) {
-          place_constant(place);
+          place_constant(constant, place);
           continue;
         }
         if (!loop || b > loop->second) loop = loop_around(b);
@@ -497,10 +541,10 @@ class Assignment {
       }
     }
     join_halves(placed);
-    for (const auto& [constant, place] : of_loops) place_constant(place);
+    for (const auto& [constant, place] : of_loops) place_constant(constant.second, place);
     if (hoists_) place_bases();
     for (Var v = 0; v < program_.vars.size(); ++v) {
-      if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}, {}});
+      if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}, {}, {}});
     }
     for (Together& group : placed_) {
       for (const auto& [v, at] : group.members)
@@ -510,6 +554,33 @@ class Assignment {
       if (a.width != b.width) return a.width > b.width;
       return a.width != 1 && a.odd != b.odd ? a.odd : a.start < b.start;
     });
+  }
+
+  /// What the access at `at` loads, or reads besides its address, becomes a group if it stands side by side.
+  void join_access(const Op& op, uint32_t at, uint32_t read, std::vector<bool>& placed) {
+    AccessData data = access_data(op);
+    if (op.kind == OpKind::kLoad && op.memory.elements > 1 && op.num_dst == op.memory.elements) {
+      data.side_by_side = true;
+      for (int k = 0; k < op.num_dst; ++k) data.values.push_back({op.dst[k], false, 0});
+    }
+    if (!data.side_by_side || data.values.empty()) return;
+    Together group;
+    for (const Value& v : data.values) {
+      if (v.is_literal() && op.kind != OpKind::kLoad) {
+        group.scratch = {{at, at}};
+        group.resting = {{at, read}};
+        group.width += data.width;
+        continue;
+      }
+      const bool twice =
+          std::ranges::find(group.members, v.var, &std::pair<Var, uint32_t>::first) != group.members.end();
+      if (v.var == kNoVar || placed[v.var] || wanted_[v.var].empty() || twice) return;
+      group.members.emplace_back(v.var, group.width);
+      group.width += thread_registers(program_, v.var);
+    }
+    for (const auto& [v, offset] : group.members) placed[v] = true;
+    if (group.members.empty()) group.start = at;
+    placed_.push_back(std::move(group));
   }
 
   /// Words become members of the group that has their pair.
@@ -526,7 +597,7 @@ class Assignment {
         if (!usable(half.pair)) continue;
         placed[half.pair] = true;
         group = static_cast<uint32_t>(placed_.size());
-        placed_.push_back({2, ~0u, false, {{half.pair, 0}}, {}, {}});
+        placed_.push_back({2, ~0u, false, {{half.pair, 0}}, {}, {}, {}});
       }
       placed[half.word] = true;
       at[half.word] = {group, offset + half.at};
@@ -541,7 +612,8 @@ class Assignment {
       for (uint32_t k = 0; k < thread_registers(program_, v); ++k)
         fn(at + k, (rests ? resting_ : wanted_)[v]);
     }
-    for (uint32_t k = 0; k < group.width && !group.scratch.empty(); ++k) fn(k, group.scratch);
+    for (uint32_t k = 0; k < group.width && !group.scratch.empty(); ++k)
+      fn(k, rests ? group.resting : group.scratch);
   }
   [[nodiscard]] bool fits(const RegisterFile& file, const Together& group, uint32_t first, bool rests) const {
     bool free = true;
@@ -559,7 +631,12 @@ class Assignment {
   std::vector<std::vector<Span>> wanted_, resting_;  // of each variable
   std::vector<uint32_t> defined_, readers_;          // how often
   std::vector<bool> constant_, in_loop_, odd_;
-  std::vector<Var> address_;  // of what a load brings, if nothing else reads it
+  /// That brings a variable: where it stands, and what it reads and nothing else.
+  struct Access {
+    uint32_t at = kNone;
+    std::vector<Var> reads;
+  };
+  std::vector<Access> access_;
   RegisterRelations relations_;
   std::vector<Together> placed_;
   uint32_t wanted_at_once_ = 0;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "isa/lowering/access_data.h"
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
 #include "isa/lowering/liveness.h"
@@ -278,15 +279,45 @@ Op copy_of(const Value& address, Var copy, const Op& access, SimdLevel level) {
   return op;
 }
 
+/// An operation that stands for the read of a special register of each lane (aggregate_atomics.cpp).
+bool stands_for_lane(const Op& op) {
+  const auto is_zero = [](const Value& v) {
+    return v.is_literal() && v.bits == 0 && v.launch_constant == kNone;
+  };
+  return op.kind == OpKind::kAlu && op.op_class == OpClass::kInt && op.num_src == 2 && op.num_dst == 1 &&
+         static_cast<Opcode>(op.opcode()) == Opcode::kXor && is_zero(op.src[0]) && is_zero(op.src[1]);
+}
+
+/// Of atomic operations that one lane does for all: whether it is the one stands in a predicate, its number
+/// and what it compares it with in registers of the thread, the latter only if it needs the result.
+void place_aggregated(const Program& program, std::vector<bool>& uniform) {
+  std::vector<const Op*> made(program.vars.size(), nullptr);
+  for (const Block& block : program.blocks) {
+    for (const Op& op : block.ops) {
+      for_each_def(op, [&](Var v) { made[v] = &op; });
+      if (stands_for_lane(op)) uniform[op.dst[0]] = false;
+      if (!is_aggregated(op) || op.memory.aggregation != MemoryOperand::Aggregation::kAlways) continue;
+      const Value& is_one = op.src[op.num_src - 1];
+      const Op* compares = is_one.is_literal() ? nullptr : made[is_one.var];
+      if (compares == nullptr || compares->num_src != 2) continue;
+      uniform[is_one.var] = true;
+      const Value& first = compares->src[1];
+      if (!first.is_literal() && made[first.var] != nullptr) uniform[first.var] = op.num_dst == 0;
+    }
+  }
+}
+
 }  // namespace
 
 void find_uniform(Program& program, const Flow& flow) {
   program.uniform = Finder(program, flow, false).run();
+  place_aggregated(program, program.uniform);
 }
 
 std::optional<Program> carry_addresses(const Program& program, const Flow& flow, SimdLevel level) {
   if (program.uniform.empty() || program.machine_capability < kThreadAddressesFrom) return std::nullopt;
   std::vector<bool> uniform = Finder(program, flow, true).run();
+  place_aggregated(program, uniform);
   const auto is_carried = [&](const Op& op) { return has_register_address(op) && uniform[op.src[0].var]; };
   if (std::ranges::none_of(program.blocks,
                            [&](const Block& block) { return std::ranges::any_of(block.ops, is_carried); }))
