@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/source/ptx_registers.h"
+
 namespace gpusim::analysis {
 namespace {
 
@@ -18,20 +20,6 @@ using Registers = std::vector<std::string_view>;
 
 bool one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
-}
-
-/// "%rd5" of "ld.global.f32 %f1, [%rd5+4]". Special registers (%tid.x) are no results of a statement.
-Registers registers_in(std::string_view text) {
-  Registers found;
-  for (size_t at = text.find('%'); at < text.size(); at = text.find('%', at)) {
-    size_t end = at + 1;
-    while (end < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
-      ++end;
-    found.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return found;
 }
 
 std::string_view trimmed(std::string_view text) {
