@@ -14,6 +14,10 @@ namespace {
 
 // A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
 constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
+/// Of the waits for a busy pipe, the share that one of twice the speed saves: between a half, if warps have
+/// nothing else to wait for, and three quarters, as in a queue with few customers, whose wait goes with the
+/// load and with the time of each.
+constexpr double kFasterPipe = 0.6;
 /// Of a latency, the part that is queueing when what lies behind it is full.
 constexpr double kQueueing = 0.7;
 
@@ -90,6 +94,24 @@ double constants_without_room(const KernelRecord& kernel) {
   return slots / all;
 }
 
+/// Share of all slots in which an operation could not issue because this pipe, which executes it, was busy.
+double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& machine, std::string_view unit) {
+  const Table& t = kernel.per_pc;
+  const auto all = static_cast<double>(kernel.total_slots());
+  if (all == 0) return 0;
+  const std::string_view name = unit.substr(kPipeUnits.size());
+  const auto pipe = std::ranges::find_if(machine.pipes, [&](const auto& p) { return p.name == name; });
+  double slots = 0;
+  bool executes = false;
+  for (uint64_t pc = 0; t.has("slots_pipe_busy") && pipe != machine.pipes.end() && pc < t.rows; ++pc)
+    if (pipe->interval.contains(text_cell(t, "class", pc))) {
+      executes = true;
+      slots += static_cast<double>(t["slots_pipe_busy"][pc]);
+    }
+  // Without counts of its operations, all of these waits may be for it.
+  return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
+}
+
 }  // namespace
 
 double sum_of(const Table& table, std::string_view column) {
@@ -137,7 +159,9 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
   for (const UnitLoad& u : kernel.units)
-    if (u.unit.starts_with(kPipeUnits)) e.add(u.unit, u.peak() / 2 * power(u.peak() / s.active(), 1));
+    if (u.unit.starts_with(kPipeUnits))
+      e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
+                             kFasterPipe * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
   e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
   const MemoryWay waits = memory_waits(s, machine);
@@ -146,6 +170,7 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   e.add("translation", s.of_resident(s.translation()) / 2);
   e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
   e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
+  e.add("fence", s.of_resident(s.fences()));
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);
   e.add("constants", s.of_resident(constants_without_room(kernel)) / 2);
   e.add("other_blocks", s.of_resident(longest_polling(kernel, machine).share()) / 2);

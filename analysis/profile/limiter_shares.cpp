@@ -2,10 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "analysis/profile/utilization.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis {
+
+std::vector<uint64_t> slots_of_fences(const Table& per_pc) {
+  std::vector<uint64_t> slots(per_pc.rows, 0);
+  if (!per_pc.has("slots_fence")) return slots;
+  const auto is_fence = [&](uint64_t pc) { return text_cell(per_pc, "class", pc).starts_with("fence"); };
+  for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
+    if (pc > 0 && is_fence(pc - 1))
+      slots[pc - 1] += per_pc["slots_fence"][pc];
+    else if (is_fence(pc))
+      slots[pc] += per_pc["slots_fence"][pc];
+  }
+  return slots;
+}
 
 KernelShares::KernelShares(const KernelRecord& kernel, const core::MachineConfig& machine)
     : kernel_(kernel), machine_(machine) {
@@ -20,6 +35,21 @@ KernelShares::KernelShares(const KernelRecord& kernel, const core::MachineConfig
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with("lsu_wait_")) all += u.mean();
   buffers_full_ = all == 0 ? 0 : waiting / all;
+  find_fences();
+}
+
+void KernelShares::find_fences() {
+  const std::vector<uint64_t> slots = slots_of_fences(kernel_.per_pc);
+  const double trip = trip_cycles(machine_);
+  for (uint64_t pc = 0; pc < slots.size() && slots_ > 0; ++pc) {
+    if (slots[pc] == 0) continue;
+    const auto latency = machine_.latency.find(text_cell(kernel_.per_pc, "class", pc));
+    const double own = latency == machine_.latency.end() ? 0 : static_cast<double>(latency->second);
+    const double share = static_cast<double>(slots[pc]) / slots_;
+    const double takes = std::max(own, trip), halved = std::max(own / 2, trip);
+    if (takes > 0) fences_ += share * (takes - halved) / takes;
+    if (own < trip) fenced_stores_ += share;
+  }
 }
 
 double KernelShares::mean(std::string_view unit) const {
@@ -81,7 +111,8 @@ MemoryWay way_to_l2(const core::MachineConfig& m) {
 
 MemoryWay memory_waits(const KernelShares& s, const core::MachineConfig& machine) {
   const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
-  const double l2 = s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"});
+  const double l2 =
+      s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) + s.fenced_stores();
   const double dram = s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full();
   const MemoryWay far = way_to_dram(machine), near = way_to_l2(machine);
   const auto share = [&](double MemoryWay::*part) {

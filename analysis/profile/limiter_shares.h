@@ -1,12 +1,18 @@
 // A kernel's counts as shares of its time, and its waits for memory by the part of the way: what the
 // estimates of the limiter (limiter_estimate.h) and their words are made of.
 #pragma once
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "analysis/recording/recording.h"
 
 namespace gpusim::analysis {
+
+/// Issue slots at memory fences, by the fence: a warp that waits at one loses them at the operation behind
+/// it. Of warps that sleep there are none among them.
+[[nodiscard]] std::vector<uint64_t> slots_of_fences(const Table& per_pc);
 
 /// A kernel's counts as shares of its time.
 class KernelShares {
@@ -35,13 +41,21 @@ class KernelShares {
   [[nodiscard]] double of_resident(double share) const;
   /// Of all cycles of SMs, those in which the oldest access waited for a page of the TLBs or the page table.
   [[nodiscard]] double translation() const;
+  /// Of all slots, those at memory fences that faster fences would save: a fence takes its own time, or that
+  /// of the warp's stores that are on their way, whichever is longer.
+  [[nodiscard]] double fences() const { return fences_; }
+  /// Of all slots, those at memory fences that wait for these stores.
+  [[nodiscard]] double fenced_stores() const { return fenced_stores_; }
   /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
 
  private:
+  void find_fences();
+
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   double start_ = 0, drain_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
+  double fences_ = 0, fenced_stores_ = 0;
 };
 
 /// Parts of the time from a request to its reply, without queues, in ns.

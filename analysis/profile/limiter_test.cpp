@@ -18,7 +18,8 @@ class Limiter : public testing::Test {
  protected:
   Limiter() {
     kernel.cycles = 100'000;
-    kernel.causes = {{"issued", 10}, {"no_warp", 0}, {"memory_dram", 0}, {"alu_dependency", 0}};
+    kernel.causes = {
+        {"issued", 10}, {"no_warp", 0}, {"memory_dram", 0}, {"alu_dependency", 0}, {"pipe_busy", 0}};
     kernel.counters = {{"noc_requests", 0}, {"noc_requests_to_busiest", 0}};
   }
   /// `instances` of which the busiest is busy for `peak`, and all for `mean` on average.
@@ -202,6 +203,7 @@ TEST_F(Limiter, RequestsThatCrowdForATimeFillNoPort) {
 
 TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
   unit("pipe_fp32", "scheduler", 320, 0.9, 0.9);
+  slots("pipe_busy", 90);
   ASSERT_EQ(name(), "pipe_fp32");
   Table& t = kernel.per_pc;
   t.rows = 2;
@@ -327,8 +329,57 @@ TEST_F(Limiter, AChainThatIsWorthMostMayBeTheShorterWait) {
   EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("wait longer for memory (50 % of the slots"));
 }
 
+/// A pipe is worth what waits for it, however much it does: two thirds of the time, say, if the warps have
+/// other things to wait for meanwhile.
+TEST_F(Limiter, APipeThatNothingWaitsForIsNone) {
+  unit("pipe_fp32", "scheduler", 320, 0.65, 0.65);
+  EXPECT_EQ(name(), kNoLimiter);
+  slots("pipe_busy", 30);
+  EXPECT_EQ(name(), "pipe_fp32");
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.texts["class"] = {"fp32", "load_shared"};
+  t.texts["ptx"] = {"add", "ld"};
+  t.numbers["slots_pipe_busy"] = {0, 30};
+  t.numbers["ptx_line"] = {1, 2};
+  t.numbers["source_line"] = {0, 0};
+  EXPECT_EQ(name(), kNoLimiter) << "they wait for another pipe";
+  t.numbers["slots_pipe_busy"] = {30, 0};
+  kernel.units.clear();
+  unit("pipe_fp32", "scheduler", 320, 0.97, 0.97);
+  const auto all = limiter_candidates(kernel, machine);
+  ASSERT_EQ(all.front().name, "pipe_fp32");
+  EXPECT_LT(all.front().saved, 0.75 * 100'000 * 30 / 40) << "of the waits, what a faster pipe can save";
+  EXPECT_GT(all.front().saved, 0.5 * 100'000 * 30 / 40);
+}
+
+/// Warps that wait at fences: for the fence on an H200, whose fences take longer than a store, and for their
+/// stores on a V100. A warp loses the slots at the operation behind a fence, and where it sleeps.
+TEST_F(Limiter, FencesAreNamedWhereTheyTakeLongerThanStores) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  kernel.causes.push_back({"fence", 90});
+  Table& t = kernel.per_pc;
+  t.rows = 4;
+  t.texts["class"] = {"store_global", "fence", "int", "nop"};
+  t.texts["ptx"] = {"st.global.u32 [%rd1], %r1", "membar.gl", "add.s32 %r1, %r1, 1", "nanosleep.u32 %r2"};
+  t.numbers["slots_fence"] = {0, 0, 90, 0};
+  t.numbers["ptx_line"] = {5, 6, 7, 8};
+  t.numbers["source_line"] = {0, 0, 0, 0};
+  EXPECT_EQ(name(), "latency") << "the stores";
+  machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  EXPECT_EQ(name(), "fence");
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("memory fences: 90 % of the slots"));
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("line 6 `membar.gl`"));
+  t.texts["class"][1] = "fence_block";
+  EXPECT_NE(name(), "fence") << "those of a block are short";
+  t.texts["class"][1] = "fence";
+  t.numbers["slots_fence"] = {0, 0, 0, 90};
+  EXPECT_EQ(name(), kNoLimiter) << "a sleep";
+}
+
 TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
   unit("pipe_lsu", "SM", 80, 0.9, 0.9);
+  slots("pipe_busy", 90);
   EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("bank conflicts")));
   unit("shared", "SM", 80, 0.8, 0.8);
   kernel.per_pc.rows = 2;
@@ -341,6 +392,7 @@ TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
 /// A name such as "sfu" says nothing of conversions, which take 8 cycles of it on a V100.
 TEST_F(Limiter, ConversionsAreNamedWithTheirPipe) {
   unit("pipe_sfu", "scheduler", 320, 0.9, 0.9);
+  slots("pipe_busy", 90);
   kernel.per_pc.rows = 2;
   kernel.per_pc.texts = {{"class", {"cvt64", "fp32"}}, {"ptx", {"cvt.f64.f32", "add"}}};
   kernel.per_pc.numbers = {{"executed", {2'700'000, 90}}, {"ptx_line", {1, 2}}, {"source_line", {0, 0}}};
@@ -423,7 +475,7 @@ TEST_F(BlocksInTurn, AFewRepeatsAreNoLongWait) {
 /// pipe repeats their loads and is half busy, but what they wait for is room among the misses.
 TEST_F(Limiter, ConstantsThatTheirCacheDoesNotKeepAreNamed) {
   unit("pipe_lsu", "SM", 80, 0.5, 0.5);
-  kernel.causes = {{"issued", 10}, {"no_warp", 20}, {"memory_throttle", 70}};
+  kernel.causes = {{"issued", 10}, {"no_warp", 20}, {"pipe_busy", 30}, {"memory_throttle", 70}};
   Table& t = kernel.per_pc;
   t.rows = 2;
   t.texts["class"] = {"load_global", "load_const"};
@@ -443,6 +495,7 @@ TEST_F(Limiter, ConstantsThatTheirCacheDoesNotKeepAreNamed) {
 
 TEST_F(Limiter, KernelsOfARunAddUp) {
   unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
+  slots("pipe_busy", 50);
   const auto one = limiter_candidates(kernel, machine);
   const auto two = limiter_candidates(std::vector{kernel, kernel}, machine);
   ASSERT_EQ(one[0].name, "pipe_fp32");

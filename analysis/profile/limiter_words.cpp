@@ -270,6 +270,9 @@ std::string limiter_words(std::string_view name, const KernelRecord& kernel,
   if (name == "shared_latency")
     return "latency of shared memory" + warps_text(kernel, machine) +
            line_of(kernel, {"slots_memory_shared"});
+  if (name == "fence")
+    return fmt::format("memory fences: {:.0f} % of the slots while warps wait at them", share({"fence"})) +
+           line_of_most(kernel.per_pc, slots_of_fences(kernel.per_pc));
   if (name == "constants")
     return fmt::format("misses of the constant cache ({} bytes), which have no room for more of them",
                        machine.constant.l1_bytes) +
