@@ -144,6 +144,16 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
     left += std::min(p.after.chain[pc], now.chain[pc] / reuse / alike(f, pc));
   }
   p.after.chain[p.pc] += std::max(0.0, longest - left) + f.latency("barrier");
+  // What no block's number says, or is found at places that are mixed, is the same for all of them: if it is
+  // small, each fetches it once.
+  const auto of_all = [&](uint64_t pc) {
+    return can_be_in_tile(pc) && (!f.origin(pc).of_block || f.origin(pc).of_mixture);
+  };
+  const double of_own =
+      f.sum("transferred_bytes", [&](uint64_t pc) { return f.op_class(pc) == "load_global" && !of_all(pc); });
+  if (all_fits && f.sum("executed", of_all) > 0)
+    if (const double bytes = comes - of_own / std::max(1.0, f.sms()); bytes > 0)
+      add_crowd(f, bytes, f.blocks_per_sm(f.resources()), p.after);
   // Blocks that have begun together wait for their tiles at the same time: only a later round hides that.
   p.after.longest = std::max({p.after.longest, longest, left});
   return p;
