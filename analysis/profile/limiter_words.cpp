@@ -60,9 +60,16 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
 
 using Columns = std::initializer_list<const char*>;
 
+/// The place with most of these counts. Where hundreds have as much, none of them is the one to look at.
 std::string line_of_most(const Table& per_pc, const std::vector<uint64_t>& counts) {
+  constexpr double kStandsOut = 0.01;
   const std::vector<CodePlace> places = code_places(per_pc, counts);
-  return places.empty() ? std::string() : ": " + place_words(per_pc, places.front());
+  if (places.empty()) return {};
+  double all = 0;
+  for (const CodePlace& place : places) all += static_cast<double>(place.count);
+  const double most = static_cast<double>(places.front().count) / all;
+  if (most >= kStandsOut) return ": " + place_words(per_pc, places.front());
+  return fmt::format(": spread over {} lines, none with more than {:.2g} % of it", places.size(), 100 * most);
 }
 
 /// The place in the code with the largest sum of these columns, of operations whose class is chosen; without
