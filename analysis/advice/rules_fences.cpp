@@ -26,8 +26,7 @@ std::optional<Proposal> fences(const Facts& f) {
   if (slots <= 0) return std::nullopt;
   p.what =
       "let a thread pass one memory fence behind its loop instead of one in each turn, if no other block "
-      "reads "
-      "what a turn has stored until the loop has ended";
+      "reads what a turn has stored until the loop has ended";
   p.counter = "issue slots while warps wait at memory fences";
   p.unit = "% of the slots";
   p.value = 100 * slots / static_cast<double>(f.kernel().total_slots());

@@ -101,8 +101,7 @@ class DataFlow {
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
   /// Whether its definitions add numbers of both signs to its last value.
   [[nodiscard]] bool wanders(std::string_view r) const;
-  /// std::vector<std::string_view> that follow from others by operations, of which `first` says where that
-  /// begins.
+  /// Registers that follow from others by operations, of which `first` says where that begins.
   template <typename First>
   [[nodiscard]] std::set<std::string_view> follow(const First& first) const;
 
@@ -131,8 +130,7 @@ class DataFlow {
   std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_, mixed_;
-  /// std::vector<std::string_view> that hold a thread's number in a row of the grid, times so much, and what
-  /// is the same for all.
+  /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
   std::map<std::string_view, uint64_t> flat_;
 };
 

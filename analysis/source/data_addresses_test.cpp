@@ -4,6 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "analysis/source/mixed_numbers.h"
+
 namespace gpusim::analysis {
 namespace {
 
@@ -159,6 +166,24 @@ TEST(AddressOrigins, HashesAndRandomNumbersAreMixed) {
   const Statements shifts{"mov.u32 %r1, %tid.x",       "shl.b32 %r2, %r1, 13",     "xor.b32 %r3, %r2, %r1",
                           "mul.wide.u32 %rd1, %r3, 4", "add.s64 %rd2, %rd9, %rd1", "mov.u32 %r1, %r3"};
   EXPECT_TRUE(origin(shifts, "ld.global.f32 %f1, [%rd2]").of_mixture);
+}
+
+TEST(MixedNumbers, ARegisterThatIsWrittenThousandsOfTimesIsLookedAtOnce) {
+  const auto seconds = [](int turns) {
+    Statements kernel;
+    for (int i = 0; i < turns; ++i) {
+      kernel.push_back("add.s32 %r1, %r2, " + std::to_string(i));
+      kernel.push_back("add.s32 %r2, %r1, " + std::to_string(i));
+    }
+    std::vector<PtxStatement> statements;
+    for (const std::string& text : kernel) statements.push_back(parse_statement(text));
+    const std::clock_t begin = std::clock();
+    EXPECT_TRUE(mixed_numbers(statements, {"%r1", "%r2"}).empty());
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(2000);  // warms up
+  const double few = std::min(seconds(2000), seconds(2000));
+  EXPECT_LT(seconds(8000), 10 * few) << "16 would be quadratic";
 }
 
 TEST(AddressOrigins, RowsQuotientsAndPartnersAreNotMixed) {

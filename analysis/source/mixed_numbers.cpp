@@ -1,14 +1,11 @@
 #include "analysis/source/mixed_numbers.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
-
-#include "analysis/source/ptx_registers.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -82,6 +79,7 @@ class Mixtures {
   /// Whether the register follows from its own last value by a statement that mixes.
   [[nodiscard]] bool mixes_each_turn(std::string_view r, const std::vector<size_t>& where) const {
     std::set<std::pair<size_t, bool>> seen;
+    std::set<std::pair<std::string_view, bool>> followed;  // all definitions of a register at once
     std::vector<std::pair<size_t, bool>> left;
     for (const size_t i : where) left.emplace_back(i, false);
     while (!left.empty()) {
@@ -92,7 +90,7 @@ class Mixtures {
       if (hides_its_source(s) || !seen.insert({at, mixed}).second) continue;
       for (const std::string_view operand : s.operands) {
         if (operand == r && mixed) return true;
-        if (operand == r) continue;
+        if (operand == r || !followed.insert({operand, mixed}).second) continue;
         if (const auto d = definitions_.find(operand); d != definitions_.end())
           for (const size_t i : d->second) left.emplace_back(i, mixed);
       }
