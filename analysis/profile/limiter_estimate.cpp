@@ -162,7 +162,7 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
     if (u.unit.starts_with(kPipeUnits))
       e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
                              kFasterPipe * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
-  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 6));
+  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
   const MemoryWay waits = memory_waits(s, machine);
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
