@@ -58,8 +58,9 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "shared_latency": ("latency of shared memory",),
     "buffers": ("store buffer", "misses on their way (MSHRs)", "load/store queue"),
     "branch": ("latency of branches",),
-    # A turn is a store, a fence, and the way of a request and its reply.
+    "fence": ("time of fences",),
     "constants": ("constant caches",),
+    # A turn is a store, a fence, and the way of a request and its reply.
     "other_blocks": ("interconnect latency", "time of fences", "L2 latency", "interconnect and L2 clock"),
     "issue": ("cycles between issue slots",),
     "lsu": ("cycles of a transaction in the coalescer", "L1 lines looked up at once"),

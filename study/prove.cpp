@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
@@ -25,6 +27,8 @@ struct Resource {
   std::vector<std::string_view> keys;
   std::vector<std::string_view> otherwise{};  ///< keys instead, where the machine cannot have the others
   double least = 0;                           ///< no value becomes smaller: the range of the keys ends there
+  /// Times that are so many cycles of a clock, and are written as times: they change with it.
+  std::vector<std::string_view> cycles{};
 };
 
 constexpr double kTwice = 2, kHalf = 0.5;
@@ -111,7 +115,8 @@ const std::vector<Resource>& resources() {
       {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
       {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
       {"latency of translation", kHalf, {"tlb.l2_latency", "tlb.walk_latency", "tlb.table_latency"}},
-      {"DRAM clock", kTwice, {"clocks.dram"}},
+      // As soon as the bus has passed a burst, it takes the next one.
+      {"DRAM clock", kTwice, {"clocks.dram"}, {}, 0, {"dram.ccd", "dram.ccd_l"}},
       {"times of DRAM rows",
        kHalf,
        {"dram.rcd", "dram.rp", "dram.ras", "dram.rc", "dram.rrd", "dram.rrd_l", "dram.faw"}},
@@ -160,6 +165,20 @@ std::vector<std::string> sets_of(const std::map<std::string, std::string>& value
     if (std::from_chars(value.data(), value.data() + value.size(), number); number < least)
       value = core::format_real(least);
     if (value != at->second) sets.push_back(key + "=" + value);
+  }
+  return sets;
+}
+
+/// Times in ns, at another clock.
+std::vector<std::string> times_at_clock(const std::map<std::string, std::string>& values, double factor,
+                                        const std::vector<std::string_view>& keys) {
+  std::vector<std::string> sets;
+  for (const std::string_view key : keys) {
+    const auto at = values.find(std::string(key));
+    double ns = 0;
+    if (at == values.end()) continue;
+    std::from_chars(at->second.data(), at->second.data() + at->second.size(), ns);
+    if (ns > 0) sets.push_back(fmt::format("{}={}ns", key, core::format_real(ns / factor)));
   }
   return sets;
 }
@@ -259,9 +278,11 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
   }
   for (const Resource& r : resources()) {
     if (machine.l1.bytes == 0 && r.keys.front().starts_with("l1.")) continue;
-    add_change(changes,
-               {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys), r.least),
-                sets_of(values, r.factor, texts(r.otherwise))});
+    std::vector<std::string> sets = sets_of(values, r.factor, texts(r.keys), r.least);
+    if (!sets.empty())
+      std::ranges::move(times_at_clock(values, r.factor, r.cycles), std::back_inserter(sets));
+    add_change(changes, {std::string(r.name), effect(r.factor), std::move(sets),
+                         sets_of(values, r.factor, texts(r.otherwise))});
   }
   const bool some_bits = machine.l2.hash == core::PartitionHash::kModulo || machine.l2.hash_bits != 0;
   if (some_bits && machine.l2.partitions > 1)

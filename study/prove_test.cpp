@@ -64,6 +64,23 @@ TEST(Changes, AreThoseThatTheMachineHas) {
     }
 }
 
+/// A recording has the machine with all times in ns. Its DRAM at twice the clock is to be what a file of the
+/// machine gives at that clock: bursts that follow each other in cycles of it.
+TEST(Changes, OfADramClockChangeWhatFollowsTheClock) {
+  for (const char* name : {"gtx470", "tesla_k20x", "tesla_v100", "h100", "h200"}) {
+    const core::MachineConfig machine = core::load_machine(name, {}, kMachines);
+    const auto changes = changes_of(machine);
+    const Change* clock = find_change(changes, "DRAM clock");
+    ASSERT_NE(clock, nullptr) << name;
+    const core::MachineConfig changed =
+        core::parse_machine(core::show_machine(machine, false), name, clock->sets);
+    const core::MachineConfig loaded = core::load_machine(name, std::vector{clock->sets.front()}, kMachines);
+    EXPECT_DOUBLE_EQ(changed.dram.ccd_ns, loaded.dram.ccd_ns) << name;
+    EXPECT_DOUBLE_EQ(changed.dram.ccd_l_ns, loaded.dram.ccd_l_ns) << name;
+    EXPECT_LT(changed.dram.ccd_ns, machine.dram.ccd_ns) << name;
+  }
+}
+
 TEST(Shortest, IsWhatTakesOneCycleAlready) {
   const auto v100 = shortest_of(core::load_machine("tesla_v100", {}, kMachines));
   const auto all_of = [&](std::string_view name) {

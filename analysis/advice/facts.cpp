@@ -229,7 +229,7 @@ double Facts::requests_per_warp() const {
 void Facts::find_own_waits() {
   for (const char* column :
        {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram", "slots_alu_dependency",
-        "slots_memory_shared", "slots_barrier", "slots_control"}) {
+        "slots_memory_shared", "slots_barrier", "slots_fence", "slots_control"}) {
     std::vector<double> slots;
     for (uint64_t pc = 0; pc < operations(); ++pc) slots.push_back(count(column, pc));
     std::ranges::sort(slots, std::ranges::greater{});
@@ -368,8 +368,14 @@ double Facts::wait(uint64_t pc) const {
     wait += machine_.scheduler.issue_cycles;
   if (waited("slots_memory_shared")) wait += latency("load_shared");
   if (waited("slots_barrier")) wait += latency("barrier");
+  if (waited("slots_fence")) wait += fence_before(pc);
   if (waited("slots_control")) wait += latency("branch");
   return wait;
+}
+
+double Facts::fence_before(uint64_t pc) const {
+  if (pc == 0 || !op_class(pc - 1).starts_with("fence") || count("slots_fence", pc) <= 0) return 0;
+  return std::max(latency(op_class(pc - 1)), memory_wait(false));
 }
 
 double Facts::first_page() const {

@@ -98,6 +98,9 @@ class Facts {
   [[nodiscard]] double crowding_with_atomics() const;
   /// Core cycles until data are there that DRAM or the L2 has, without queues.
   [[nodiscard]] double memory_wait(bool from_dram) const;
+  /// Core cycles that a warp waits behind a memory fence that stands in front of the operation, until its
+  /// stores are performed, without queues; 0 if there is none.
+  [[nodiscard]] double fence_before(uint64_t pc) const;
   /// Of the loads that a warp sends before it uses any of them, the first: it waits anew.
   [[nodiscard]] uint64_t leader_of(uint64_t pc) const { return leaders_[pc]; }
   [[nodiscard]] bool leads(uint64_t pc) const { return leader_of(pc) == pc; }

@@ -181,9 +181,9 @@ TEST_F(RulesTest, ALoadAtALoadedPlaceIsNotOnItsWayWithTheIndex) {
 TEST_F(RulesTest, ARegisterThatIsWrittenThousandsOfTimesTakesNoTime) {
   kernel.name = "k";
   const auto seconds = [&](int sums) {
-    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\n";
+    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\n$L1:\n";
     for (int i = 0; i < sums; ++i) program += "ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\n";
-    program += "ret;\n}";
+    program += "@%p1 bra $L1;\nst.global.f32 [%rd2], %f1;\nret;\n}";
     const std::clock_t begin = std::clock();
     EXPECT_FALSE(facts().turns_follow());
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
@@ -202,6 +202,16 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
   };
   EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;")) << "a sum";
   EXPECT_FALSE(follow("fma.rn.f32 %f3, %f2, %f2, %f1;\nmov.f32 %f1, %f3;")) << "of products";
+  EXPECT_TRUE(follow(
+      "ld.global.f32 %f2, [%rd1];\nmax.f32 %f3, %f1, %f2;\nst.global.f32 [%rd2], %f3;\nmov.f32 %f1, %f3;"))
+      << "a running maximum";
+  EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f3, %f2, %f2;\nst.global.f32 [%rd2], %f3;"))
+      << "each turn stores its own";
+  EXPECT_FALSE(follow("cvt.rn.f32.u32 %f3, %r1;\nst.global.f32 [%rd2], %f3;")) << "the turn's number";
+  EXPECT_FALSE(
+      follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\nadd.f32 %f4, %f2, %f9;\n"
+             "st.global.f32 [%rd2], %f4;"))
+      << "a sum beside what is stored";
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "a chain of products";
   EXPECT_TRUE(follow("fma.rn.f32 %f1, %f1, %f2, %f3;")) << "a polynomial by Horner's rule";
   EXPECT_TRUE(follow("ex2.approx.f32 %f3, %f1;\nadd.f32 %f1, %f1, %f3;")) << "steps of time";
@@ -223,6 +233,11 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
       follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f4;\n@%p2 bra $L2;\n"
              "st.local.f32 [%rd1], %f3;\n$L2:\nadd.f32 %f5, %f5, %f2;"))
       << "what is loaded decides what is stored";
+  program =
+      ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.u32 %r1, 0;\n$L1:\n"
+      "ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L1;\n$L2:\n"
+      "sub.f32 %f3, %f2, %f1;\nst.global.f32 [%rd2], %f3;\n@%p2 bra $L2;\nret;\n}";
+  EXPECT_FALSE(facts().turns_follow()) << "a sum that another loop uses";
   operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
   operation("int", "mov.f32 %f1, %f3", 8);
   EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));

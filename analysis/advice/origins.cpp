@@ -107,6 +107,102 @@ bool adds_up(const Step& s, size_t operand) {
   return std::ranges::find(kSums, s.stem) != kSums.end();
 }
 
+using Definitions = std::map<std::string, std::vector<size_t>>;
+
+/// Statements that give a value of which one follows, from a register on. What a load finds follows from
+/// nothing here.
+std::set<size_t> sources_of(const std::vector<Step>& steps, const Definitions& definitions,
+                            std::string_view r) {
+  std::set<size_t> found;
+  std::set<std::string_view> seen{r};
+  std::vector<std::string_view> left{r};
+  while (!left.empty()) {
+    const auto at = definitions.find(std::string(left.back()));
+    left.pop_back();
+    if (at == definitions.end()) continue;
+    for (const size_t i : at->second) {
+      if (!found.insert(i).second || steps[i].stem == "ld") continue;
+      for (const std::set<std::string>& operand : steps[i].operands)
+        for (const std::string& source : operand)
+          if (seen.insert(source).second) left.push_back(source);
+    }
+  }
+  return found;
+}
+
+/// Of stores to global memory, those whose value follows from a register.
+std::vector<size_t> stores_of(const std::vector<Step>& steps, const std::vector<std::string>& statements,
+                              const std::map<std::string, std::vector<size_t>>& uses, std::string_view r) {
+  std::set<std::string_view> seen{r};
+  std::vector<size_t> stores;
+  std::vector<std::string_view> left{r};
+  while (!left.empty()) {
+    const auto at = uses.find(std::string(left.back()));
+    left.pop_back();
+    if (at == uses.end()) continue;
+    for (const size_t i : at->second) {
+      if (steps[i].stem == "ld") continue;
+      if (steps[i].stem == "st" && statements[i].find("st.global") != std::string::npos) stores.push_back(i);
+      for (const std::string& result : steps[i].results)
+        if (seen.insert(result).second) left.push_back(result);
+    }
+  }
+  return stores;
+}
+
+/// First and last statements of loops: what lies between a label and a branch back to it.
+std::vector<std::pair<size_t, size_t>> loops_of(const std::vector<std::string>& statements,
+                                                const std::map<std::string, size_t, std::less<>>& labels) {
+  std::vector<std::pair<size_t, size_t>> loops;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (step_of(statements[i]).stem != "bra") continue;
+    const auto target = labels.find(statements[i].substr(statements[i].rfind(' ') + 1));
+    if (target != labels.end() && target->second <= i) loops.emplace_back(target->second, i);
+  }
+  return loops;
+}
+
+/// Whether a turn stores what all turns up to it have made together of loaded values, as a running sum or
+/// maximum: it needs the turn before, although that is only a sum. `executed`: of each statement.
+bool stores_what_runs(const std::vector<Step>& steps, const std::vector<std::string>& statements,
+                      const std::map<std::string, size_t, std::less<>>& labels,
+                      const Definitions& definitions, const std::vector<uint64_t>& executed,
+                      const std::vector<bool>& much) {
+  constexpr double kEachTurn = 0.75;
+  const std::vector<std::pair<size_t, size_t>> loops = loops_of(statements, labels);
+  if (loops.empty()) return false;
+  const auto in_one_loop = [&](size_t a, size_t b) {
+    return std::ranges::any_of(loops, [&](const std::pair<size_t, size_t>& l) {
+      return l.first <= std::min(a, b) && std::max(a, b) <= l.second;
+    });
+  };
+  // Of a store, what it stores, and not where.
+  std::map<std::string, std::vector<size_t>> uses;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (size_t operand = steps[i].stem == "st" ? 1 : 0; operand < steps[i].operands.size(); ++operand)
+      for (const std::string& r : steps[i].operands[operand]) uses[r].push_back(i);
+  for (const auto& [r, where] : definitions) {
+    if (where.size() < 2) continue;
+    const std::set<size_t> sources = sources_of(steps, definitions, r);
+    const bool of_loads = std::ranges::any_of(
+        sources, [&](size_t i) { return statements[i].find("ld.global") != std::string::npos; });
+    // Of its definitions, those in a loop that follow from it.
+    const auto uses_itself = [&](size_t i) {
+      return std::ranges::any_of(steps[i].operands,
+                                 [&](const std::set<std::string>& o) { return o.contains(r); });
+    };
+    if (!of_loads || std::ranges::none_of(sources, uses_itself)) continue;
+    const std::vector<size_t> stores = stores_of(steps, statements, uses, r);
+    for (const size_t d : where)
+      if (much[d] && steps[d].stem != "ld" && std::ranges::any_of(stores, [&](size_t store) {
+            return static_cast<double>(executed[store]) >= kEachTurn * static_cast<double>(executed[d]) &&
+                   in_one_loop(d, store);
+          }))
+        return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
@@ -134,9 +230,11 @@ bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx) {
   for (size_t i = 0; i < steps.size(); ++i)
     much.push_back(static_cast<double>(executed[i]) >= kMuch * static_cast<double>(most));
   if (decides_on_its_memory(statements, steps, labels_of(ptx, kernel.name), much)) return true;
-  std::map<std::string, std::vector<size_t>> definitions;
+  Definitions definitions;
   for (size_t i = 0; i < steps.size(); ++i)
     for (const std::string& r : steps[i].results) definitions[r].push_back(i);
+  if (stores_what_runs(steps, statements, labels_of(ptx, kernel.name), definitions, executed, much))
+    return true;
   for (const auto& [r, where] : definitions) {
     if (where.size() < 2 && r != kLocalMemory) continue;
     // Back from its definitions: whether one of them follows from it, by more than sums.

@@ -182,8 +182,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
   const std::vector<bool> shifted = shifted_accesses(f);
   const auto can_be_ordered = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && !f.origin(pc).of_data && !f.origin(pc).of_fraction && !f.polls(pc) &&
-           !shifted[pc];
+    return is_global(f.op_class(pc)) && !has_no_order(f, pc) && !f.polls(pc) && !shifted[pc];
   };
   Traffic after;
   double requests = 0, moved = 0;

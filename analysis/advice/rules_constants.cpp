@@ -47,20 +47,9 @@ std::optional<Proposal> constant_tables(const Facts& f) {
   const double more = pipe == f.pipe_of(kTo) ? steps * f.pipe_cycles(kTo) : 0;
   if (f.work(pipe) > 0) p.after.scale(pipe, std::max(0.0, 1 - (less - more) / f.work(pipe)));
   p.after.units["shared"] += steps * f.machine().shared.cycles_per_access / f.sms();
-  // A block waits for the table and for its last warp. Blocks that begin together all ask the few partitions
-  // that have it, line by line, and nothing else goes on meanwhile.
+  // A block waits for the table and for its last warp.
   p.after.chain[p.pc] += f.memory_wait(true) + f.latency("barrier");
-  const core::MachineConfig& m = f.machine();
-  const double reply_flit =
-      m.interconnect.reply_flit_bytes != 0 ? m.interconnect.reply_flit_bytes : m.interconnect.flit_bytes;
-  const double lines = std::ceil(static_cast<double>(bytes) / kLine);
-  const double partitions =
-      std::clamp(static_cast<double>(bytes) / m.l2.interleave, 1.0, static_cast<double>(m.l2.partitions));
-  const double each = lines / partitions * std::ceil((kLine + m.interconnect.header_bytes) / reply_flit) *
-                      static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
-  const double together = std::min(f.blocks(), std::max(1.0, blocks) * f.sms());
-  p.after.tail += together * each;
-  p.after.units["reply_in"] += (f.blocks() - together) * each;
+  add_crowd(f, static_cast<double>(bytes), blocks, p.after);
   return p;
 }
 

@@ -78,9 +78,13 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   // A thread that loads so often has neighbours that load the same.
   constexpr double kLoads = 8;
   const bool cached = f.machine().l1.bytes != 0 && f.machine().l1.cache_global;
-  // What is loaded from where loaded values say is known too late to be in a tile.
+  // What is loaded from where loaded values say is known too late to be in a tile. Of places that are mixed
+  // all that threads may come to has to be there: no more than comes to an SM now.
+  const double comes = f.counter("l2_read_sectors") * kSector / std::max(1.0, f.sms());
+  const bool all_fits = f.machine().l2.bytes != 0 && comes <= static_cast<double>(f.machine().shared.bytes);
   const auto can_be_in_tile = [&](uint64_t pc) {
-    return f.op_class(pc) == "load_global" && !f.origin(pc).of_data && !f.polls(pc);
+    return f.op_class(pc) == "load_global" && !f.origin(pc).of_data && !f.polls(pc) &&
+           (all_fits || !f.origin(pc).of_mixture);
   };
   const double loads = f.sum("executed", can_be_in_tile);
   const double asked = f.sum("requested_bytes", can_be_in_tile);
@@ -112,8 +116,13 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   if (!cached && f.machine().l2.bytes == 0)
     set_dram(f, f.counter("dram_read_bytes") / reuse, f.counter("dram_write_bytes"), p.after);
   // Every load is one of shared memory then, in as many steps as a warp needs there.
-  const double steps =
-      loads * 32.0 / f.machine().shared.lanes_per_access * f.machine().shared.cycles_per_access;
+  // At places that have nothing to do with each other, the fullest of 32 banks has some three and a half
+  // words.
+  constexpr double kRandomSteps = 2.5;
+  const double mixed =
+      f.sum("executed", [&](uint64_t pc) { return can_be_in_tile(pc) && f.origin(pc).of_mixture; });
+  const double steps = (loads + kRandomSteps * mixed) * 32.0 / f.machine().shared.lanes_per_access *
+                       f.machine().shared.cycles_per_access;
   if (const UnitLoad* shared = f.kernel().unit("shared"))
     p.after.units["shared"] += steps / static_cast<double>(std::max<uint64_t>(1, shared->instances));
   const double straight =
@@ -135,6 +144,16 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
     left += std::min(p.after.chain[pc], now.chain[pc] / reuse / alike(f, pc));
   }
   p.after.chain[p.pc] += std::max(0.0, longest - left) + f.latency("barrier");
+  // What no block's number says, or is found at places that are mixed, is the same for all of them: if it is
+  // small, each fetches it once.
+  const auto of_all = [&](uint64_t pc) {
+    return can_be_in_tile(pc) && (!f.origin(pc).of_block || f.origin(pc).of_mixture);
+  };
+  const double of_own =
+      f.sum("transferred_bytes", [&](uint64_t pc) { return f.op_class(pc) == "load_global" && !of_all(pc); });
+  if (all_fits && f.sum("executed", of_all) > 0)
+    if (const double bytes = comes - of_own / std::max(1.0, f.sms()); bytes > 0)
+      add_crowd(f, bytes, f.blocks_per_sm(f.resources()), p.after);
   // Blocks that have begun together wait for their tiles at the same time: only a later round hides that.
   p.after.longest = std::max({p.after.longest, longest, left});
   return p;

@@ -219,9 +219,14 @@ std::optional<Proposal> packing(const Facts& f) {
   return p;
 }
 
+bool has_no_order(const Facts& f, uint64_t pc) {
+  const AddressOrigin& o = f.origin(pc);
+  return o.of_data || o.of_fraction || o.of_mixture;
+}
+
 std::optional<LeftAside> left_aside(const Facts& f) {
   const auto extra = [&](uint64_t pc) {
-    return is_global(f.op_class(pc)) && !f.polls(pc) && (f.origin(pc).of_data || f.origin(pc).of_fraction)
+    return is_global(f.op_class(pc)) && !f.polls(pc) && has_no_order(f, pc)
                ? f.count("transferred_bytes", pc) - least_of(f, pc).bytes
                : 0.0;
   };
@@ -237,6 +242,10 @@ std::optional<LeftAside> left_aside(const Facts& f) {
   if (f.origin(l.pc).of_data) {
     l.what = "the order of accesses whose places follow from loaded values";
     l.hint = "another order of the data, or of the work on them, can bring them together";
+  } else if (f.origin(l.pc).of_mixture) {
+    l.what = "the order of accesses at places that are mixed, as hashes and random numbers are";
+    l.hint =
+        "what is found there can be kept in shared memory if it is small, or work be sorted by its place";
   } else {
     l.what = "the order of accesses whose places follow from numbers with fractions";
     l.hint = "blocks of another shape, or a texture, can bring together what lies side by side";

@@ -147,4 +147,17 @@ Least least_of(const Facts& f, uint64_t pc) {
                    std::max(f.executed(pc) * kSector, asked) + sectors * kSector)};
 }
 
+void add_crowd(const Facts& f, double bytes, double blocks_per_sm, Work& work) {
+  const core::MachineConfig& m = f.machine();
+  const double reply_flit =
+      m.interconnect.reply_flit_bytes != 0 ? m.interconnect.reply_flit_bytes : m.interconnect.flit_bytes;
+  const double lines = std::ceil(bytes / kLine);
+  const double partitions = std::clamp(bytes / m.l2.interleave, 1.0, static_cast<double>(m.l2.partitions));
+  const double each = lines / partitions * std::ceil((kLine + m.interconnect.header_bytes) / reply_flit) *
+                      static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
+  const double together = std::min(f.blocks(), std::max(1.0, blocks_per_sm) * f.sms());
+  work.tail += together * each;
+  work.units["reply_in"] += (f.blocks() - together) * each;
+}
+
 }  // namespace gpusim::analysis::advice

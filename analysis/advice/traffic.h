@@ -57,4 +57,8 @@ struct Least {
 };
 [[nodiscard]] Least least_of(const Facts& facts, uint64_t pc);
 
+/// Adds what it takes that each block fetches the same `bytes` at its beginning: blocks that begin together
+/// all ask the few partitions that have them, line by line, and nothing else goes on meanwhile.
+void add_crowd(const Facts& f, double bytes, double blocks_per_sm, Work& work);
+
 }  // namespace gpusim::analysis::advice

@@ -15,8 +15,9 @@ namespace gpusim::analysis {
 
 struct LimiterCandidate {
   /// "launch", "network", "dram", "atomics", "issue", "lsu", "pipe_NAME", "latency" (of memory),
-  /// "camping" (of requests, in few memory partitions at a time), "shared_latency", "dependency", "branch",
-  /// "other_blocks" (that are to write what warps ask for) or "buffers".
+  /// "translation", "camping" (of requests, in few memory partitions at a time), "shared_latency",
+  /// "dependency", "fence", "branch", "constants", "other_blocks" (that are to write what warps ask for) or
+  /// "buffers".
   std::string name;
   double saved = 0;  ///< core cycles, estimated
 };

@@ -1,42 +1,19 @@
 // Recordings whose limiter is known by construction: unit by unit, on a machine of this repository.
 #include "analysis/profile/limiter.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "analysis/profile/limiter_fixture.h"
 #include "analysis/profile/utilization.h"
-#include "simcore/config/load.h"
 
 namespace gpusim::analysis {
 namespace {
 
 using testing::HasSubstr;
-
-class Limiter : public testing::Test {
- protected:
-  Limiter() {
-    kernel.cycles = 100'000;
-    kernel.causes = {{"issued", 10}, {"no_warp", 0}, {"memory_dram", 0}, {"alu_dependency", 0}};
-    kernel.counters = {{"noc_requests", 0}, {"noc_requests_to_busiest", 0}};
-  }
-  /// `instances` of which the busiest is busy for `peak`, and all for `mean` on average.
-  void unit(const char* name, const char* place, uint64_t instances, double peak, double mean) {
-    const auto of = [&](double share) { return static_cast<uint64_t>(share * 100'000); };
-    kernel.units.push_back(
-        {name, place, "", instances, 100'000, of(mean * static_cast<double>(instances)), of(peak), 3, 1});
-  }
-  void slots(const char* cause, uint64_t n) {
-    for (CauseSlots& c : kernel.causes)
-      if (c.name == cause) c.slots = n;
-  }
-  [[nodiscard]] std::string name() const {
-    return limiter_name(limiter_candidates(kernel, machine), kernel.cycles);
-  }
-  core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
-  KernelRecord kernel;
-};
 
 TEST_F(Limiter, AFilePrintsNothingThatItDoesNotHave) {
   EXPECT_TRUE(limiter_candidates(kernel, machine).empty());
@@ -202,6 +179,7 @@ TEST_F(Limiter, RequestsThatCrowdForATimeFillNoPort) {
 
 TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
   unit("pipe_fp32", "scheduler", 320, 0.9, 0.9);
+  slots("pipe_busy", 90);
   ASSERT_EQ(name(), "pipe_fp32");
   Table& t = kernel.per_pc;
   t.rows = 2;
@@ -327,8 +305,57 @@ TEST_F(Limiter, AChainThatIsWorthMostMayBeTheShorterWait) {
   EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("wait longer for memory (50 % of the slots"));
 }
 
+/// A pipe is worth what waits for it, however much it does: two thirds of the time, say, if the warps have
+/// other things to wait for meanwhile.
+TEST_F(Limiter, APipeThatNothingWaitsForIsNone) {
+  unit("pipe_fp32", "scheduler", 320, 0.65, 0.65);
+  EXPECT_EQ(name(), kNoLimiter);
+  slots("pipe_busy", 30);
+  EXPECT_EQ(name(), "pipe_fp32");
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.texts["class"] = {"fp32", "load_shared"};
+  t.texts["ptx"] = {"add", "ld"};
+  t.numbers["slots_pipe_busy"] = {0, 30};
+  t.numbers["ptx_line"] = {1, 2};
+  t.numbers["source_line"] = {0, 0};
+  EXPECT_EQ(name(), kNoLimiter) << "they wait for another pipe";
+  t.numbers["slots_pipe_busy"] = {30, 0};
+  kernel.units.clear();
+  unit("pipe_fp32", "scheduler", 320, 0.97, 0.97);
+  const auto all = limiter_candidates(kernel, machine);
+  ASSERT_EQ(all.front().name, "pipe_fp32");
+  EXPECT_LT(all.front().saved, 0.75 * 100'000 * 30 / 40) << "of the waits, what a faster pipe can save";
+  EXPECT_GT(all.front().saved, 0.5 * 100'000 * 30 / 40);
+}
+
+/// Warps that wait at fences: for the fence on an H200, whose fences take longer than a store, and for their
+/// stores on a V100. A warp loses the slots at the operation behind a fence, and where it sleeps.
+TEST_F(Limiter, FencesAreNamedWhereTheyTakeLongerThanStores) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  kernel.causes.push_back({"fence", 90});
+  Table& t = kernel.per_pc;
+  t.rows = 4;
+  t.texts["class"] = {"store_global", "fence", "int", "nop"};
+  t.texts["ptx"] = {"st.global.u32 [%rd1], %r1", "membar.gl", "add.s32 %r1, %r1, 1", "nanosleep.u32 %r2"};
+  t.numbers["slots_fence"] = {0, 0, 90, 0};
+  t.numbers["ptx_line"] = {5, 6, 7, 8};
+  t.numbers["source_line"] = {0, 0, 0, 0};
+  EXPECT_EQ(name(), "latency") << "the stores";
+  machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
+  EXPECT_EQ(name(), "fence");
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("memory fences: 90 % of the slots"));
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("line 6 `membar.gl`"));
+  t.texts["class"][1] = "fence_block";
+  EXPECT_NE(name(), "fence") << "those of a block are short";
+  t.texts["class"][1] = "fence";
+  t.numbers["slots_fence"] = {0, 0, 0, 90};
+  EXPECT_EQ(name(), kNoLimiter) << "a sleep";
+}
+
 TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
   unit("pipe_lsu", "SM", 80, 0.9, 0.9);
+  slots("pipe_busy", 90);
   EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("bank conflicts")));
   unit("shared", "SM", 80, 0.8, 0.8);
   kernel.per_pc.rows = 2;
@@ -341,6 +368,7 @@ TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
 /// A name such as "sfu" says nothing of conversions, which take 8 cycles of it on a V100.
 TEST_F(Limiter, ConversionsAreNamedWithTheirPipe) {
   unit("pipe_sfu", "scheduler", 320, 0.9, 0.9);
+  slots("pipe_busy", 90);
   kernel.per_pc.rows = 2;
   kernel.per_pc.texts = {{"class", {"cvt64", "fp32"}}, {"ptx", {"cvt.f64.f32", "add"}}};
   kernel.per_pc.numbers = {{"executed", {2'700'000, 90}}, {"ptx_line", {1, 2}}, {"source_line", {0, 0}}};
@@ -349,81 +377,11 @@ TEST_F(Limiter, ConversionsAreNamedWithTheirPipe) {
   EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("conversions")));
 }
 
-/// Blocks that take turns: a warp of each asks for the flag of the one before, and the others of its block
-/// wait at a barrier.
-class BlocksInTurn : public Limiter {
- protected:
-  static constexpr uint64_t kBlocks = 1000, kAsks = 1'000'000;
-  BlocksInTurn() {
-    unit("issue", "scheduler", 320, 0.01, 0.01);
-    kernel.cycles = 1'000'000;
-    kernel.causes = {{"issued", 10}, {"no_warp", 0}, {"barrier", 90}, {"memory_l2", 0}, {"control", 0}};
-    kernel.per_sm.rows = 1;
-    kernel.per_sm.numbers = {
-        {"active_warp_cycles", {8 * kAsks * 200}}, {"blocks", {kBlocks}}, {"warps", {8 * kBlocks}}};
-    for (const char* text : {"ptx", "class"}) kernel.per_pc.texts[text];
-    operation("int_mul_wide", "add.s64 %rd5, %rd2, %rd14", kBlocks);
-    operation("load_global", "ld.volatile.global.u32 %r33, [%rd5]", kAsks);
-    operation("int", "setp.eq.s32 %p16, %r33, 0", kAsks);
-    operation("branch", "@%p16 bra $L__BB0_9", kAsks);
-    operation("fence", "membar.gl", kBlocks);
-    operation("barrier", "bar.sync 0", 9 * kBlocks, 90);
-  }
-  void operation(const char* op_class, const char* ptx, uint64_t executed, uint64_t barrier = 0) {
-    Table& t = kernel.per_pc;
-    t.texts["ptx"].emplace_back(ptx);
-    t.texts["class"].emplace_back(op_class);
-    t.numbers["executed"].push_back(executed);
-    t.numbers["slots_barrier"].push_back(barrier);
-    t.numbers["ptx_line"].push_back(++t.rows);
-    t.numbers["source_line"].push_back(0);
-  }
-};
-
-TEST_F(BlocksInTurn, AreWaitsForOtherBlocks) {
-  EXPECT_EQ(name(), "other_blocks");
-  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("waiting for other blocks: 90 % of the slots"));
-  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("1000 times each wait"));
-  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("a turn takes 998 cycles: line 2 `ld.volatile"));
-}
-
-TEST_F(BlocksInTurn, AWordThatChangesEachTimeIsNotAskedForAgain) {
-  kernel.per_pc.numbers["executed"][0] = kAsks;
-  EXPECT_EQ(name(), kNoLimiter) << "a list that is walked";
-  kernel.per_pc.numbers["executed"][0] = kBlocks;
-  kernel.per_pc.texts["ptx"][1] = "ld.global.u32 %r33, [%rd5]";
-  EXPECT_EQ(name(), kNoLimiter) << "a load that need not see what others write";
-}
-
-TEST_F(BlocksInTurn, AtomicsAskIfTheyLeaveTheWordAsItIs) {
-  std::string& asks = kernel.per_pc.texts["ptx"][1];
-  kernel.per_pc.texts["class"][1] = "atom_global";
-  asks = "atom.global.add.u32 %r33, [%rd5], 0";
-  EXPECT_EQ(name(), "other_blocks");
-  asks = "atom.global.add.u32 %r33, [%rd5], 1";
-  EXPECT_EQ(name(), kNoLimiter) << "a counter";
-  asks = "atom.global.cas.b32 %r33, [%rd5], 0, 1";
-  EXPECT_EQ(name(), "other_blocks") << "a lock";
-  asks = "atom.global.cas.b32 %r33, [%rd5], %r40, %r41";
-  kernel.per_pc.texts["ptx"][2] = "add.s32 %r41, %r33, 1";
-  EXPECT_EQ(name(), kNoLimiter) << "an operation that is tried again with the value that was found";
-}
-
-TEST_F(BlocksInTurn, ABarrierOfTheLoopIsNoneThatWaitsForIt) {
-  kernel.per_pc.numbers["executed"][5] = 8 * kAsks;
-  EXPECT_EQ(name(), kNoLimiter);
-}
-
-TEST_F(BlocksInTurn, AFewRepeatsAreNoLongWait) {
-  for (const uint64_t pc : {1, 2, 3}) kernel.per_pc.numbers["executed"][pc] = kBlocks + 100;
-  EXPECT_EQ(name(), kNoLimiter) << "blocks wait at the barrier for another reason";
-}
-
 /// Warps whose lanes look up a table in constant memory that the constant cache does not hold: the load/store
 /// pipe repeats their loads and is half busy, but what they wait for is room among the misses.
 TEST_F(Limiter, ConstantsThatTheirCacheDoesNotKeepAreNamed) {
   unit("pipe_lsu", "SM", 80, 0.5, 0.5);
-  kernel.causes = {{"issued", 10}, {"no_warp", 20}, {"memory_throttle", 70}};
+  kernel.causes = {{"issued", 10}, {"no_warp", 20}, {"pipe_busy", 30}, {"memory_throttle", 70}};
   Table& t = kernel.per_pc;
   t.rows = 2;
   t.texts["class"] = {"load_global", "load_const"};
@@ -441,8 +399,27 @@ TEST_F(Limiter, ConstantsThatTheirCacheDoesNotKeepAreNamed) {
   EXPECT_EQ(name(), "pipe_lsu") << "other loads wait for something else";
 }
 
+TEST_F(Limiter, NoLineIsNamedAmongHundredsThatAreAlike) {
+  slots("alu_dependency", 400);
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  Table& t = kernel.per_pc;
+  t.rows = 400;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    t.texts["ptx"].push_back(fmt::format("add.f32 %f{}, %f{}, %f1", pc + 1, pc));
+    t.texts["class"].emplace_back("fp32");
+    t.numbers["slots_alu_dependency"].push_back(1);
+    t.numbers["ptx_line"].push_back(pc + 1);
+    t.numbers["source_line"].push_back(0);
+  }
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr(": spread over 400 lines, none with more than 0.25 %"));
+  t.numbers["slots_alu_dependency"][7] = 5;
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("line 8 `add.f32"));
+}
+
 TEST_F(Limiter, KernelsOfARunAddUp) {
   unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
+  slots("pipe_busy", 50);
   const auto one = limiter_candidates(kernel, machine);
   const auto two = limiter_candidates(std::vector{kernel, kernel}, machine);
   ASSERT_EQ(one[0].name, "pipe_fp32");

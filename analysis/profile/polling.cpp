@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
+#include "analysis/source/ptx_registers.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis {
@@ -23,14 +25,6 @@ std::string_view named(std::string_view ptx, std::string_view end) {
   ptx = without_guard(ptx);
   ptx.remove_prefix(std::min(ptx.size(), ptx.find(' ')));
   return ptx.substr(0, ptx.find_first_of(end));
-}
-
-bool has_register(std::string_view text, std::string_view name) {
-  constexpr std::string_view kInName = "0123456789";
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1))
-    if (at + name.size() == text.size() || kInName.find(text[at + name.size()]) == std::string_view::npos)
-      return true;
-  return false;
 }
 
 /// Whether a statement reads a word that other blocks write, and leaves it as it is, or only tries to change
@@ -52,28 +46,69 @@ bool asks(std::string_view op_class, std::string_view ptx) {
   return any(kTries) || (any(kLeaves) && ptx.ends_with(" 0"));
 }
 
-/// How often what an operation reads by was computed: the sum over all operations that give one of its
-/// registers a value. Nothing if no operation does, as of a kernel's argument.
-std::optional<double> times_computed(const Table& t, std::string_view text, uint64_t asking) {
-  std::optional<double> most;
-  for (size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
-    const std::string_view name = text.substr(at, text.find_first_of(" ,;}])+", at) - at);
-    double sum = 0;
+/// Which operations give a register its value.
+class Definitions {
+ public:
+  explicit Definitions(const Table& t) : table_(t) {
     std::string_view before;
     for (uint64_t pc = 0; pc < t.rows; ++pc) {
       const std::string_view ptx = text_cell(t, "ptx", pc);
       // Several operations can stand for one statement.
-      if (pc == asking || ptx == before) continue;
+      if (ptx == before) continue;
       before = ptx;
       const std::string_view plain = without_guard(ptx);
-      if (plain.starts_with("st") || plain.starts_with("bra") || !has_register(named(ptx, ","), name))
-        continue;
-      sum += static_cast<double>(t["executed"][pc]);
+      if (plain.starts_with("st") || plain.starts_with("bra")) continue;
+      for (const std::string_view name : registers_in(named(ptx, ","))) {
+        Definition& d = defined_[name];
+        if (!d.at.empty() && d.at.back() == pc) continue;
+        d.at.push_back(pc);
+        d.executed += static_cast<double>(t["executed"][pc]);
+      }
     }
-    if (sum > 0) most = std::max(most.value_or(0), sum);
   }
-  return most;
-}
+  /// How often what an operation reads by was computed: the sum over all other statements that give one of
+  /// its registers a value. Nothing if none does, as of a kernel's argument.
+  [[nodiscard]] std::optional<double> times_computed(std::string_view text, uint64_t asking) const {
+    std::optional<double> most;
+    for (const std::string_view name : registers_in(text)) {
+      const auto at = defined_.find(name);
+      if (at == defined_.end()) continue;
+      const bool itself = std::ranges::binary_search(at->second.at, asking);
+      const double sum = at->second.executed - (itself ? static_cast<double>(table_["executed"][asking]) : 0);
+      if (sum > 0) most = std::max(most.value_or(0), sum);
+    }
+    return most;
+  }
+
+ private:
+  struct Definition {
+    std::vector<uint64_t> at;  ///< operations, in their order
+    double executed = 0;       ///< all of them together
+  };
+  const Table& table_;
+  std::unordered_map<std::string_view, Definition> defined_;
+};
+
+/// For each operation where those that are executed as often, one after another, begin and end.
+struct Stretches {
+  explicit Stretches(const Table& t) : first(t.rows), last(t.rows), barrier(t.rows, t.rows) {
+    const std::vector<uint64_t>& executed = t["executed"];
+    for (uint64_t pc = 0; pc < t.rows; ++pc)
+      first[pc] = pc > 0 && executed[pc - 1] == executed[pc] ? first[pc - 1] : pc;
+    uint64_t next = t.rows;
+    for (uint64_t pc = t.rows; pc-- > 0;) {
+      const std::string_view op_class = text_cell(t, "class", pc);
+      last[pc] = op_class == "branch"                                  ? pc
+                 : pc + 1 < t.rows && executed[pc + 1] == executed[pc] ? last[pc + 1]
+                                                                       : pc + 1;
+      barrier[pc] = next;
+      if (op_class == "barrier") next = pc;
+    }
+  }
+  std::vector<uint64_t> first;
+  std::vector<uint64_t> last;     ///< the first branch, or behind the last one if there is none
+  std::vector<uint64_t> barrier;  ///< the next one behind the operation, of the whole program
+};
 
 }  // namespace
 
@@ -81,26 +116,24 @@ std::vector<PollingLoop> polling_loops(const KernelRecord& kernel) {
   const Table& t = kernel.per_pc;
   std::vector<PollingLoop> found;
   if (!t.has("executed") || !t.texts.contains("ptx") || !t.texts.contains("class")) return found;
-  const auto executed = [&](uint64_t pc) { return static_cast<double>(t["executed"][pc]); };
-  const auto op_class = [&](uint64_t pc) -> std::string_view { return text_cell(t, "class", pc); };
+  const std::vector<uint64_t>& executed = t["executed"];
+  const Definitions definitions(t);
+  const Stretches stretches(t);
   for (uint64_t pc = 0; pc < t.rows; ++pc) {
     const std::string_view ptx = text_cell(t, "ptx", pc);
-    if (executed(pc) == 0 || !asks(op_class(pc), ptx)) continue;
-    PollingLoop loop{pc, pc, pc, t.rows, 0, 0};
-    while (loop.first > 0 && executed(loop.first - 1) == executed(pc)) --loop.first;
+    if (executed[pc] == 0 || !asks(text_cell(t, "class", pc), ptx)) continue;
+    PollingLoop loop{stretches.first[pc], stretches.last[pc], pc, t.rows, 0, 0};
     // What it reads decides whether it asks again: a branch that is come to as often.
-    while (loop.last < t.rows && executed(loop.last) == executed(pc) && op_class(loop.last) != "branch")
-      ++loop.last;
-    if (loop.last == t.rows || op_class(loop.last) != "branch" || executed(loop.last) != executed(pc) ||
-        !text_cell(t, "ptx", loop.last).starts_with('@'))
+    if (loop.last == t.rows || text_cell(t, "class", loop.last) != "branch" ||
+        executed[loop.last] != executed[pc] || !text_cell(t, "ptx", loop.last).starts_with('@'))
       continue;
     const size_t operands = std::min(ptx.find('['), ptx.size());
-    const double entered = loop.first > 0 ? executed(loop.first - 1) : executed(pc);
-    loop.waits = times_computed(t, ptx.substr(operands), pc).value_or(entered);
-    loop.repeats = executed(pc) - loop.waits;
+    const auto asked = static_cast<double>(executed[pc]);
+    const double entered = loop.first > 0 ? static_cast<double>(executed[loop.first - 1]) : asked;
+    loop.waits = definitions.times_computed(ptx.substr(operands), pc).value_or(entered);
+    loop.repeats = asked - loop.waits;
     if (loop.repeats <= 0 || loop.waits <= 0) continue;
-    for (uint64_t behind = loop.last + 1; behind < t.rows && loop.barrier == t.rows; ++behind)
-      if (op_class(behind) == "barrier") loop.barrier = behind;
+    loop.barrier = stretches.barrier[loop.last];
     found.push_back(loop);
   }
   return found;

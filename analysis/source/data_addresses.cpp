@@ -11,85 +11,12 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/source/mixed_numbers.h"
+#include "analysis/source/ptx_registers.h"
+#include "analysis/source/ptx_statement.h"
+
 namespace gpusim::analysis {
 namespace {
-
-using Registers = std::vector<std::string_view>;
-
-bool one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-/// "%rd5" of "ld.global.f32 %f1, [%rd5+4]". Special registers (%tid.x) are no results of a statement.
-Registers registers_in(std::string_view text) {
-  Registers found;
-  for (size_t at = text.find('%'); at < text.size(); at = text.find('%', at)) {
-    size_t end = at + 1;
-    while (end < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
-      ++end;
-    found.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return found;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t;");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t;") - first + 1);
-}
-
-/// The operands of "%r1, {%r2, %r3}, [%rd1+4]", as they are written.
-std::vector<std::string_view> operands_in(std::string_view text) {
-  std::vector<std::string_view> found;
-  size_t from = 0, depth = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '{' || text[at] == '[') ++depth;
-    if ((text[at] == '}' || text[at] == ']') && depth > 0) --depth;
-    if (text[at] != ',' || depth > 0) continue;
-    found.push_back(trimmed(text.substr(from, at - from)));
-    from = at + 1;
-  }
-  if (const std::string_view last = trimmed(text.substr(from)); !last.empty()) found.push_back(last);
-  return found;
-}
-
-struct Statement {
-  std::string_view opcode, stem;  ///< "add.s32", "add"
-  Registers results;
-  Registers operands;                       ///< with the guard's
-  std::vector<std::string_view> arguments;  ///< behind the result, as they are written
-  std::string_view address;                 ///< within the brackets
-};
-
-Statement parse(std::string_view text) {
-  Statement s;
-  std::string_view guard;
-  if (text.starts_with('@')) {
-    const size_t end = std::min(text.find(' '), text.size() - 1) + 1;
-    guard = text.substr(0, end);
-    text.remove_prefix(end);
-  }
-  const size_t space = std::min(text.find(' '), text.size());
-  s.opcode = text.substr(0, space);
-  s.stem = s.opcode.substr(0, s.opcode.find('.'));
-  const std::string_view rest = text.substr(space);
-  constexpr std::array<std::string_view, 8> kNoResult{"st",  "red",  "bra",    "bar",
-                                                      "ret", "exit", "membar", "fence"};
-  s.arguments = operands_in(rest);
-  if (!one_of(s.stem, kNoResult) && !s.arguments.empty()) {
-    // Its results are the first operand, which may be a list in braces.
-    s.results = registers_in(s.arguments.front());
-    s.arguments.erase(s.arguments.begin());
-  }
-  for (const std::string_view a : s.arguments)
-    for (const std::string_view r : registers_in(a)) s.operands.push_back(r);
-  for (const std::string_view r : registers_in(guard)) s.operands.push_back(r);
-  if (const size_t from = rest.find('['); from != std::string_view::npos)
-    s.address = trimmed(rest.substr(from + 1, rest.find(']', from) - from - 1));
-  return s;
-}
 
 // Constants can be of any size, as those of random numbers are: sums wrap around as the machine's do.
 int64_t wrapped_sum(int64_t a, int64_t b) {
@@ -103,18 +30,15 @@ uint64_t magnitude(int64_t a) {
 }
 
 /// Loads of what threads or the host have stored, other than parameters, constants and a thread's own memory.
-bool loads_data(const Statement& s) {
+bool loads_data(const PtxStatement& s) {
   constexpr std::array<std::string_view, 4> kLoads{"ld", "ldu", "tex", "tld4"};
   if (!one_of(s.stem, kLoads)) return false;
   return std::ranges::none_of(std::array<std::string_view, 3>{".param", ".const", ".local"},
                               [&](std::string_view space) { return s.opcode.find(space) != s.opcode.npos; });
 }
 
-/// Of other loads and of atomics nothing is known.
-bool hides_its_source(const Statement& s) { return !s.address.empty(); }
-
 /// Bytes of a thread's access: 8 of "ld.global.v2.f32".
-uint64_t access_bytes(const Statement& s) {
+uint64_t access_bytes(const PtxStatement& s) {
   constexpr std::array<std::string_view, 4> kAccesses{"ld", "st", "atom", "red"};
   if (s.address.empty() || !one_of(s.stem, kAccesses)) return 0;
   const std::string_view type = s.opcode.substr(s.opcode.rfind('.') + 1);
@@ -136,7 +60,7 @@ class DataFlow {
   explicit DataFlow(const std::vector<std::string>& statements, bool one_thread = false)
       : one_thread_(one_thread) {
     for (const std::string& text : statements) {
-      statements_.push_back(parse(text));
+      statements_.push_back(parse_statement(text));
       for (const std::string_view r : statements_.back().results)
         definitions_[r].push_back(statements_.size() - 1);
     }
@@ -148,8 +72,9 @@ class DataFlow {
     find_places();
     find_fractions();
     find_flat();
+    mixed_ = mixed_numbers(statements_, of_thread_);
   }
-  [[nodiscard]] AddressOrigin origin(const Statement& access) const;
+  [[nodiscard]] AddressOrigin origin(const PtxStatement& access) const;
 
  private:
   /// A value: `base`, which is the same for all threads, and `offset`, and a multiple of `stride`.
@@ -185,26 +110,26 @@ class DataFlow {
   [[nodiscard]] std::string_view copied(std::string_view operand) const;
   /// x for blockIdx.x * blockDim.x.
   [[nodiscard]] char start_of_block(std::string_view operand) const;
-  [[nodiscard]] char start_of_block(const Statement& s) const;
+  [[nodiscard]] char start_of_block(const PtxStatement& s) const;
   [[nodiscard]] bool same_for_all(std::string_view operand) const;
   [[nodiscard]] uint64_t flat(std::string_view operand) const;
-  [[nodiscard]] uint64_t flat(const Statement& s) const;
+  [[nodiscard]] uint64_t flat(const PtxStatement& s) const;
 
   void find_places();
   [[nodiscard]] std::optional<Place> place_of(std::string_view operand) const;
-  [[nodiscard]] Place place(const Statement& access) const;
-  [[nodiscard]] std::optional<Place> result_of(const Statement& s) const;
+  [[nodiscard]] Place place(const PtxStatement& access) const;
+  [[nodiscard]] std::optional<Place> result_of(const PtxStatement& s) const;
   static Place reduced(Place p);
   static Place sum(const Place& a, const Place& b);
   static Place product(const Place& a, const Place& b, std::string_view name);
   static Place either(const Place& a, const Place& b);
 
   bool one_thread_;
-  std::vector<Statement> statements_;
+  std::vector<PtxStatement> statements_;
   std::map<std::string_view, std::vector<size_t>> definitions_;
   std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_fraction_;
   std::map<std::string_view, Place> places_;
-  std::set<std::string_view> of_thread_;
+  std::set<std::string_view> of_thread_, mixed_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
   std::map<std::string_view, uint64_t> flat_;
 };
@@ -231,7 +156,7 @@ bool DataFlow::wanders(std::string_view r) const {
   if (at == definitions_.end() || at->second.size() < 2) return false;
   bool up = false, down = false;
   for (const size_t d : at->second) {
-    const Statement& s = statements_[d];
+    const PtxStatement& s = statements_[d];
     if (s.stem != "add" || !counts_up(d, r)) continue;
     for (const std::string_view a : s.arguments) {
       if (a.empty()) continue;  // nothing between two commas
@@ -261,7 +186,7 @@ void DataFlow::find_data(const std::vector<bool>& left_out, std::set<std::string
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < statements_.size(); ++i) {
-      const Statement& s = statements_[i];
+      const PtxStatement& s = statements_[i];
       if (left_out[i] || !(loads_data(s) ||
                            (!hides_its_source(s) && std::ranges::any_of(s.operands, [&](std::string_view r) {
                              return data.contains(r);
@@ -278,7 +203,7 @@ std::set<std::string_view> DataFlow::follow(const First& first) const {
   const auto is = [&](std::string_view r) { return first(r) || found.contains(r); };
   for (bool more = true; more;) {
     more = false;
-    for (const Statement& s : statements_)
+    for (const PtxStatement& s : statements_)
       if (!hides_its_source(s) && std::ranges::any_of(s.operands, is))
         for (const std::string_view r : s.results) more |= found.insert(r).second;
   }
@@ -290,13 +215,13 @@ std::set<std::string_view> DataFlow::follow(const First& first) const {
 void DataFlow::find_fractions() {
   // "cvt.rzi.ftz.s32.f32"
   constexpr std::array<std::string_view, 4> kWhole{".s32.f", ".u32.f", ".s64.f", ".u64.f"};
-  const auto rounds = [&](const Statement& s) {
+  const auto rounds = [&](const PtxStatement& s) {
     return s.stem == "cvt" && std::ranges::any_of(kWhole, [&](std::string_view types) {
              return s.opcode.find(types) != s.opcode.npos;
            });
   };
   std::set<std::string_view> rounded;
-  for (const Statement& s : statements_)
+  for (const PtxStatement& s : statements_)
     if (rounds(s))
       for (const std::string_view r : s.results)
         if (const auto place = places_.find(r); place == places_.end() || place->second.stride != 0)
@@ -306,7 +231,7 @@ void DataFlow::find_fractions() {
 
 void DataFlow::find_of_rows() {
   std::set<std::string_view> first;
-  for (const Statement& s : statements_)
+  for (const PtxStatement& s : statements_)
     if (std::ranges::any_of(s.arguments, [](std::string_view a) { return a == "%tid.y" || a == "%tid.z"; }))
       first.insert(s.results.begin(), s.results.end());
   if (!first.empty()) of_rows_ = follow([&](std::string_view r) { return first.contains(r); });
@@ -355,7 +280,7 @@ std::optional<DataFlow::Place> DataFlow::place_of(std::string_view operand) cons
     if (read.ec == std::errc() && (read.ptr == end || *read.ptr == 'U')) return Place{0, value, {}};
     return uniform(operand);
   }
-  const Registers r = registers_in(operand);
+  const std::vector<std::string_view> r = registers_in(operand);
   if (defined(r.front()) > 0) {
     const auto at = places_.find(r.front());
     return at == places_.end() ? std::nullopt : std::optional(at->second);
@@ -365,7 +290,7 @@ std::optional<DataFlow::Place> DataFlow::place_of(std::string_view operand) cons
   return !one_thread_ && one_of(r.front(), kOfThread) ? unknown() : uniform(operand);
 }
 
-std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
+std::optional<DataFlow::Place> DataFlow::result_of(const PtxStatement& s) const {
   const std::string_view name = s.results.front();
   if (!s.address.empty())
     return s.opcode.find(".param") != s.opcode.npos ? uniform(s.address)
@@ -404,7 +329,7 @@ std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
 void DataFlow::find_places() {
   for (bool more = true; more;) {
     more = false;
-    for (const Statement& s : statements_) {
+    for (const PtxStatement& s : statements_) {
       if (s.results.empty()) continue;
       const std::optional<Place> found = result_of(s);
       if (!found) continue;
@@ -423,14 +348,14 @@ std::string_view DataFlow::copied(std::string_view operand) const {
   for (size_t steps = 0; steps < definitions_.size(); ++steps) {
     const auto at = definitions_.find(operand);
     if (at == definitions_.end() || at->second.size() != 1) break;
-    const Statement& s = statements_[at->second.front()];
+    const PtxStatement& s = statements_[at->second.front()];
     if (!one_of(s.stem, kCopies) || s.arguments.size() != 1) break;
     operand = s.arguments.front();
   }
   return operand;
 }
 
-char DataFlow::start_of_block(const Statement& s) const {
+char DataFlow::start_of_block(const PtxStatement& s) const {
   constexpr std::array<std::string_view, 3> kProducts{"mul", "mul24", "mad"};
   if (!one_of(s.stem, kProducts) || s.arguments.size() < 2) return 0;
   const std::string_view a = copied(s.arguments[0]), b = copied(s.arguments[1]);
@@ -443,7 +368,7 @@ char DataFlow::start_of_block(const Statement& s) const {
 char DataFlow::start_of_block(std::string_view operand) const {
   const auto at = definitions_.find(copied(operand));
   if (at == definitions_.end() || at->second.size() != 1) return 0;
-  const Statement& s = statements_[at->second.front()];
+  const PtxStatement& s = statements_[at->second.front()];
   return s.stem == "mad" ? '\0' : start_of_block(s);
 }
 
@@ -458,7 +383,7 @@ uint64_t DataFlow::flat(std::string_view operand) const {
   return at == flat_.end() ? 0 : at->second;
 }
 
-uint64_t DataFlow::flat(const Statement& s) const {
+uint64_t DataFlow::flat(const PtxStatement& s) const {
   const auto& a = s.arguments;
   if (!s.address.empty() || s.opcode.find(".hi") != s.opcode.npos) return 0;
   const auto is_thread = [&](std::string_view operand, char of) {
@@ -486,7 +411,7 @@ void DataFlow::find_flat() {
   of_thread_ = follow([](std::string_view r) { return r == "%tid" || r == "%ctaid" || r == "%laneid"; });
   for (bool more = true; more;) {
     more = false;
-    for (const Statement& s : statements_)
+    for (const PtxStatement& s : statements_)
       if (s.results.size() == 1)
         if (const uint64_t bytes = flat(s); bytes > 0)
           more |= flat_.try_emplace(s.results.front(), bytes).second;
@@ -494,7 +419,7 @@ void DataFlow::find_flat() {
   // Of a register with several definitions, all are to agree.
   for (bool fewer = true; fewer;) {
     fewer = false;
-    for (const Statement& s : statements_)
+    for (const PtxStatement& s : statements_)
       for (const std::string_view r : s.results)
         if (const auto at = flat_.find(r); at != flat_.end() && flat(s) != at->second) {
           flat_.erase(at);
@@ -503,7 +428,7 @@ void DataFlow::find_flat() {
   }
 }
 
-DataFlow::Place DataFlow::place(const Statement& access) const {
+DataFlow::Place DataFlow::place(const PtxStatement& access) const {
   // "%rd5", "%rd5+28", "%rd5+-8" or "array+4".
   const size_t plus = std::min(access.address.find('+'), access.address.size());
   std::optional<Place> place = place_of(trimmed(access.address.substr(0, plus)));
@@ -513,15 +438,16 @@ DataFlow::Place DataFlow::place(const Statement& access) const {
   return place.value_or(unknown());
 }
 
-AddressOrigin DataFlow::origin(const Statement& access) const {
+AddressOrigin DataFlow::origin(const PtxStatement& access) const {
   AddressOrigin o;
-  const Registers registers = registers_in(access.address);
+  const std::vector<std::string_view> registers = registers_in(access.address);
   const auto any = [&](const std::set<std::string_view>& of) {
     return std::ranges::any_of(registers, [&](std::string_view r) { return of.contains(r); });
   };
   o.of_data = any(data_);
   o.begins_of_data = !o.of_data && any(begins_of_data_) && !any(of_thread_);
   o.of_fraction = any(of_fraction_);
+  o.of_mixture = any(mixed_);
   o.of_loop = any(of_loop_);
   o.wanders = any(wanders_);
   o.of_block = any(of_block_);
@@ -548,8 +474,8 @@ std::vector<AddressOrigin> address_origins(std::vector<std::string> statements,
   for (const std::string& operation : operations) {
     const auto [at, first] = known.try_emplace(operation);
     if (first) {
-      at->second = program.origin(parse(operation));
-      const AddressOrigin turns = of_one_thread.origin(parse(operation));
+      at->second = program.origin(parse_statement(operation));
+      const AddressOrigin turns = of_one_thread.origin(parse_statement(operation));
       at->second.turn = turns.stride;
       at->second.place_in_turn = turns.offset;
     }

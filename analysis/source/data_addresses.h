@@ -18,6 +18,9 @@ struct AddressOrigin {
   /// It follows from a number with a fraction that differs between threads, as the points of a picture that
   /// is turned or scaled do: neighbours are near each other, and in no line.
   bool of_fraction = false;
+  /// It follows from a number that was mixed, as hashes and random numbers are: neighbouring threads have
+  /// places that have nothing to do with each other.
+  bool of_mixture = false;
   /// A register of which it follows has several definitions: a loop may give it another value each time.
   bool of_loop = false;
   /// A loop counts such a register up in some turns and down in others, as a stack's top.

@@ -4,6 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "analysis/source/mixed_numbers.h"
+
 namespace gpusim::analysis {
 namespace {
 
@@ -143,6 +150,58 @@ TEST(AddressOrigins, PointsOfATurnedPictureAreFractions) {
   EXPECT_FALSE(origin(kernel, "ld.global.f32 %f3, [%rd4]").of_fraction);
   EXPECT_FALSE(origin(kernel, "ld.global.f32 %f3, [%rd6]").of_fraction)
       << "what is rounded is the same for all";
+}
+
+TEST(AddressOrigins, HashesAndRandomNumbersAreMixed) {
+  const Statements hash{"mov.u32 %r1, %tid.x", "mul.lo.s32 %r2, %r1, -1640531535", "shr.u32 %r3, %r2, 22",
+                        "mul.wide.u32 %rd1, %r3, 4", "add.s64 %rd2, %rd9, %rd1"};
+  EXPECT_TRUE(origin(hash, "ld.global.f32 %f1, [%rd2]").of_mixture);
+  const Statements random{"mov.u32 %r1, %tid.x",       "mad.lo.s32 %r2, %r1, 1664525, 1013904223",
+                          "shr.u32 %r3, %r2, 16",      "mul.wide.u32 %rd1, %r3, 4",
+                          "add.s64 %rd2, %rd9, %rd1",  "mov.u32 %r1, %r2",
+                          "mul.wide.u32 %rd3, %r9, 4", "add.s64 %rd4, %rd9, %rd3",
+                          "mov.u32 %r9, %tid.y"};
+  EXPECT_TRUE(origin(random, "ld.global.f32 %f1, [%rd2]").of_mixture) << "turn after turn";
+  EXPECT_FALSE(origin(random, "ld.global.f32 %f1, [%rd4]").of_mixture);
+  const Statements shifts{"mov.u32 %r1, %tid.x",       "shl.b32 %r2, %r1, 13",     "xor.b32 %r3, %r2, %r1",
+                          "mul.wide.u32 %rd1, %r3, 4", "add.s64 %rd2, %rd9, %rd1", "mov.u32 %r1, %r3"};
+  EXPECT_TRUE(origin(shifts, "ld.global.f32 %f1, [%rd2]").of_mixture);
+}
+
+TEST(MixedNumbers, ARegisterThatIsWrittenThousandsOfTimesIsLookedAtOnce) {
+  const auto seconds = [](int turns) {
+    Statements kernel;
+    for (int i = 0; i < turns; ++i) {
+      kernel.push_back("add.s32 %r1, %r2, " + std::to_string(i));
+      kernel.push_back("add.s32 %r2, %r1, " + std::to_string(i));
+    }
+    std::vector<PtxStatement> statements;
+    for (const std::string& text : kernel) statements.push_back(parse_statement(text));
+    const std::clock_t begin = std::clock();
+    EXPECT_TRUE(mixed_numbers(statements, {"%r1", "%r2"}).empty());
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(2000);  // warms up
+  const double few = std::min(seconds(2000), seconds(2000));
+  EXPECT_LT(seconds(8000), 10 * few) << "16 would be quadratic";
+}
+
+TEST(AddressOrigins, RowsQuotientsAndPartnersAreNotMixed) {
+  // A quotient by 3, a row of 100,000 words, and the partner of a butterfly.
+  const Statements kernel{
+      "mov.u32 %r1, %tid.x",       "mul.hi.u32 %r2, %r1, -1431655765", "shr.u32 %r3, %r2, 1",
+      "mul.wide.u32 %rd1, %r3, 4", "add.s64 %rd2, %rd9, %rd1",         "mul.lo.s32 %r4, %r1, 100000",
+      "mul.wide.u32 %rd3, %r4, 4", "add.s64 %rd4, %rd9, %rd3",         "xor.b32 %r5, %r1, 16",
+      "mul.wide.u32 %rd5, %r5, 4", "add.s64 %rd6, %rd9, %rd5",         "mul.wide.u32 %rd7, %r1, -1431655765",
+      "shr.u64 %rd8, %rd7, 33",    "add.s64 %rd10, %rd9, %rd8"};
+  for (const char* access : {"ld.global.f32 %f1, [%rd2]", "ld.global.f32 %f1, [%rd4]",
+                             "ld.global.f32 %f1, [%rd6]", "ld.global.f32 %f1, [%rd10]"})
+    EXPECT_FALSE(origin(kernel, access).of_mixture) << access;
+  // What all threads have in common makes no neighbours strangers.
+  const Statements seed{"ld.param.u32 %r1, [seed]",  "mul.lo.s32 %r2, %r1, -1640531535",
+                        "mov.u32 %r3, %tid.x",       "add.s32 %r4, %r2, %r3",
+                        "mul.wide.u32 %rd1, %r4, 4", "add.s64 %rd2, %rd9, %rd1"};
+  EXPECT_FALSE(origin(seed, "ld.global.f32 %f1, [%rd2]").of_mixture);
 }
 
 TEST(AddressOrigins, ThreadsOfARowOfTheGridAccessOnePieceOfMemory) {

@@ -1,0 +1,180 @@
+#include "analysis/profile/limiter_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "analysis/profile/limiter_shares.h"
+#include "analysis/profile/utilization.h"
+#include "analysis/source/source_lines.h"
+
+namespace gpusim::analysis {
+namespace {
+
+// A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
+constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
+/// Of the waits for a busy pipe, the share that one of twice the speed saves: between a half, if warps have
+/// nothing else to wait for, and three quarters, as in a queue with few customers, whose wait goes with the
+/// load and with the time of each.
+constexpr double kFasterPipe = 0.6;
+/// Of a latency, the part that is queueing when what lies behind it is full.
+constexpr double kQueueing = 0.7;
+
+double power(double base, int exponent) { return std::pow(std::min(1.0, base), exponent); }
+
+struct Estimate {
+  std::vector<LimiterCandidate> all;
+  void add(std::string name, double share) { all.push_back({std::move(name), share}); }
+  /// The unit is worth so much for one more reason, which may be the same cycles.
+  void raise(std::string_view name, double share) {
+    const auto at = std::ranges::find(all, name, &LimiterCandidate::name);
+    if (at != all.end()) at->saved = std::max(at->saved, share);
+  }
+};
+
+/// Interconnect, partitions and DRAM: full only if what feeds them waits for them. How much of the latency
+/// of memory is queueing then.
+double add_memory(Estimate& e, const KernelShares& s, const KernelRecord& kernel,
+                  const core::MachineConfig& machine) {
+  const double wait = s.wait_of_sms("lsu_wait_network"), active = s.active();
+  // Of these waits, those that partitions pass on: they wait themselves.
+  const auto passed_on = [&](std::string_view unit) {
+    return wait > 0.01 ? std::min(1.0, s.wait(unit) / wait) : 0.0;
+  };
+  const double by_dram = passed_on("l2_wait_dram_queue"), by_atomics = passed_on("l2_wait_atomics");
+  const double own = std::max(0.0, 1 - by_dram - by_atomics);
+  const double full = std::min(1.0, wait / (kFullNetwork * active));
+  const double port = s.fullest_port();
+  // The port of one cluster can be full alone.
+  const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
+  e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
+  const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
+  e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
+  const double atomics = s.at_a_time("l2_atomics");
+  e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
+  if (strides_can_camp(machine)) {
+    const OtherRequests others = requests_without_atomics(kernel, machine);
+    e.add("camping", s.mean("lsu_wait_network") * std::max(0.0, 1 - by_atomics) * others.share *
+                         (1 - 1 / others.crowding));
+  }
+  e.add("buffers", std::max(s.peak("lsu_wait_mshr"), s.peak("lsu_wait_store_buffer")) / 2);
+  return std::max(full, dram_full);
+}
+
+/// After the last block only stores and atomics are on their way, and the unit of memory that is busy longest
+/// holds up the end: twice as fast it saves half of its work, but no more than the drain takes beyond one
+/// trip to memory.
+void add_drain(Estimate& e, const KernelShares& s, const KernelRecord& kernel,
+               const core::MachineConfig& machine) {
+  const double queued = s.drain() - trip_cycles(machine) / static_cast<double>(kernel.cycles);
+  if (queued <= 0) return;
+  const double bus = s.at_a_time("dram_bus");
+  // A channel is also held by rows and turns, which a faster bus does not shorten.
+  const double channel = bus + s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh");
+  const double atomics = s.at_a_time("l2_atomics"), port = s.fullest_port();
+  const double longest = std::max({channel, atomics, port});
+  if (longest == channel)
+    e.raise("dram", std::min(bus / 2, queued));
+  else if (longest == atomics)
+    e.raise("atomics", std::min(atomics / 2, queued));
+  else
+    e.raise("network", std::min(port / 2, queued));
+}
+
+/// Share of all slots in which a load of constants had no room among the misses of the constant cache.
+double constants_without_room(const KernelRecord& kernel) {
+  const Table& t = kernel.per_pc;
+  const auto classes = t.texts.find("class");
+  const auto all = static_cast<double>(kernel.total_slots());
+  if (classes == t.texts.end() || !t.has("slots_memory_throttle") || all == 0) return 0;
+  double slots = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc)
+    if (classes->second[pc] == kConstantLoad) slots += static_cast<double>(t["slots_memory_throttle"][pc]);
+  return slots / all;
+}
+
+/// Share of all slots in which an operation could not issue because this pipe, which executes it, was busy.
+double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& machine, std::string_view unit) {
+  const Table& t = kernel.per_pc;
+  const auto all = static_cast<double>(kernel.total_slots());
+  if (all == 0) return 0;
+  const std::string_view name = unit.substr(kPipeUnits.size());
+  const auto pipe = std::ranges::find_if(machine.pipes, [&](const auto& p) { return p.name == name; });
+  double slots = 0;
+  bool executes = false;
+  for (uint64_t pc = 0; t.has("slots_pipe_busy") && pipe != machine.pipes.end() && pc < t.rows; ++pc)
+    if (pipe->interval.contains(text_cell(t, "class", pc))) {
+      executes = true;
+      slots += static_cast<double>(t["slots_pipe_busy"][pc]);
+    }
+  // Without counts of its operations, all of these waits may be for it.
+  return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
+}
+
+}  // namespace
+
+double sum_of(const Table& table, std::string_view column) {
+  double sum = 0;
+  for (uint64_t row = 0; table.has(column) && row < table.rows; ++row)
+    sum += static_cast<double>(table[column][row]);
+  return sum;
+}
+
+Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  constexpr double kOnce = 1.5;
+  const Table& t = kernel.per_pc;
+  const double all = static_cast<double>(kernel.total_slots());
+  const double warp_cycles = sum_of(kernel.per_sm, "active_warp_cycles"),
+               blocks = sum_of(kernel.per_sm, "blocks");
+  const double trip = trip_cycles(machine);
+  Polling most;
+  if (all == 0 || warp_cycles == 0 || blocks == 0) return most;
+  const double warps = sum_of(kernel.per_sm, "warps") / blocks;
+  for (const PollingLoop& loop : polling_loops(kernel)) {
+    double slots = 0, held = 1;
+    for (const CauseSlots& cause : kernel.causes)
+      for (uint64_t pc = loop.first; pc <= loop.last; ++pc)
+        if (const std::string column = slots_column(cause.name); t.has(column))
+          slots += static_cast<double>(t[column][pc]);
+    if (loop.barrier < t.rows) {
+      const auto come = static_cast<double>(t["executed"][loop.barrier]);
+      if (come <= kOnce * loop.waits * warps && t.has("slots_barrier")) {
+        held = std::max(1.0, come / loop.waits);
+        slots += static_cast<double>(t["slots_barrier"][loop.barrier]);
+      }
+    }
+    const Polling p{loop, slots / all, std::min(1.0, loop.repeats * trip * held / warp_cycles)};
+    if (p.share() > most.share()) most = p;
+  }
+  return most;
+}
+
+std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const KernelShares s(kernel, machine);
+  Estimate e;
+  const double dispatcher = s.peak("dispatcher");
+  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
+  if (s.active() <= 0) return e.all;
+  const double queueing = add_memory(e, s, kernel, machine);
+  add_drain(e, s, kernel, machine);
+  for (const UnitLoad& u : kernel.units)
+    if (u.unit.starts_with(kPipeUnits))
+      e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
+                             kFasterPipe * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
+  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
+  e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
+  const MemoryWay waits = memory_waits(s, machine);
+  const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
+  e.add("latency", s.of_resident(longest) / 2 * (1 - kQueueing * queueing));
+  e.add("translation", s.of_resident(s.translation()) / 2);
+  e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
+  e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
+  e.add("fence", s.of_resident(s.fences()));
+  e.add("branch", s.of_resident(s.slots({"control"})) / 2);
+  e.add("constants", s.of_resident(constants_without_room(kernel)) / 2);
+  e.add("other_blocks", s.of_resident(longest_polling(kernel, machine).share()) / 2);
+  return e.all;
+}
+
+}  // namespace gpusim::analysis
