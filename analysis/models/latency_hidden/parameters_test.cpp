@@ -69,12 +69,26 @@ TEST(Parameters, AreThoseOfTheSheet) {
   EXPECT_DOUBLE_EQ(p.of(isa::OpClass::kLoadGlobal).busy, 4);
   EXPECT_DOUBLE_EQ(p.issue, 2);
   EXPECT_NEAR(p.memory_latency, 550, 15);
-  EXPECT_NEAR(p.read_bytes * p.core_hz, 95e9, 4e9);
+  EXPECT_NEAR(p.read_bytes * p.core_hz, 99e9, 2e9);
   EXPECT_NEAR(p.triad_bytes * p.core_hz, 88e9, 4e9);
   EXPECT_EQ(p.l2_bytes, 0);
   // Address and arithmetic operations are of different units.
   EXPECT_NE(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kLoadGlobal).unit);
   EXPECT_EQ(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kInt).unit);
+}
+
+TEST(Parameters, StreamsWithFourElementsAThreadSayWhatMemoryTakes) {
+  const core::MachineConfig machine = configured("h200");
+  DataSheet sheet = known_data_sheet(machine.gpu.name);
+  sheet.figures["bandwidth.read"] = 3e12;
+  sheet.figures["bandwidth.read4"] = 4.5e12;
+  const auto rate = [&] {
+    const Parameters p = measured_parameters(machine, sheet);
+    return p.read_bytes * p.core_hz;
+  };
+  EXPECT_NEAR(rate(), 4.5e12, 1);
+  sheet.figures.erase("bandwidth.read4");  // of a sheet that was made before there was this stream
+  EXPECT_NEAR(rate(), 3e12, 1);
 }
 
 TEST(Parameters, AMachineWithoutASheetIsRefusedWithHelp) {
