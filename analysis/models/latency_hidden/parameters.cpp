@@ -141,6 +141,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /
                  static_cast<double>(machine.scheduler.issue_width);
   p.issue = p.warp_issue / schedulers;
+  if (!machine.scheduler.share_in_turn) p.in_order = schedulers;
   if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
     const auto& l = machine.scheduler.operand_latency;
     p.least = {static_cast<double>(l.guard), static_cast<double>(l.memory), static_cast<double>(l.sfu),

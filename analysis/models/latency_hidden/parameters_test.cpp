@@ -91,6 +91,17 @@ TEST(Parameters, StreamsWithFourElementsAThreadSayWhatMemoryTakes) {
   EXPECT_NEAR(rate(), 3e12, 1);
 }
 
+TEST(Parameters, SchedulersHaveSharedUnitsInTurnOrTheFirstOneFirst) {
+  const auto in_order = [](const char* name, const std::vector<std::string>& sets = {}) {
+    const core::MachineConfig machine = configured(name, sets);
+    return measured_parameters(machine, known_data_sheet(machine.gpu.name)).in_order;
+  };
+  EXPECT_EQ(in_order("gtx470"), 2);
+  EXPECT_EQ(in_order("gtx470", {"scheduler.share_in_turn=true"}), 1);
+  EXPECT_EQ(in_order("h200"), 1);
+  EXPECT_EQ(in_order("tesla_c1060"), 1);
+}
+
 TEST(Parameters, AMachineWithoutASheetIsRefusedWithHelp) {
   try {
     (void)known_data_sheet("Tesla C1061");
