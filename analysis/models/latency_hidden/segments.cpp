@@ -58,13 +58,14 @@ class Builder : public PathVisitor {
     issue(op, pc, probability);
   }
 
-  void enter_loop(double rounds, bool bounded) override {
+  void enter_loop(double rounds, bool bounded, bool only) override {
     if (loops_.empty()) ++stage_;
-    loops_.push_back({!bounded, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
+    loops_.push_back({bounded, !bounded && only, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
   }
   void next_round(double rounds) override {
     end_round();
-    loops_.back() = {loops_.back().grows, rounds, now_, in_step_.now, segments_.size(), segments_.back()};
+    const bool bounded = loops_.back().bounded;
+    loops_.back() = {bounded, !bounded, rounds, now_, in_step_.now, segments_.size(), segments_.back()};
   }
   void leave_loop() override {
     end_round();
@@ -95,7 +96,8 @@ class Builder : public PathVisitor {
     double alone = 0, in_step = 0;
   };
   struct Round {
-    bool grows = true;  ///< a longer warp goes round it more often
+    bool bounded = false;
+    bool grows = true;  ///< a longer warp goes round it more often: not the first round, which comes once
     double rounds = 1;
     double from = 0, from_in_step = 0;
     size_t segment = 0;  ///< segments begun until then
