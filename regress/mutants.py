@@ -102,7 +102,7 @@ MUTANTS = (
     _by_test("latency_hidden/segments.cpp", "p_.warp_issue, busy) / p_.in_order : turn", "p_.warp_issue, busy) / 2 / p_.in_order : turn",
              "Segments.*"),
     _by_test("latency_hidden/extended.cpp", "s.asks * (first - s.chain);", "s.asks * (first - s.chain) / 2;", "Extended.*"),
-    _by_test("latency_hidden/segments.cpp", "{bounded, !bounded && only, rounds,", "{bounded, !bounded, rounds,", "Path.*"),
+    _by_test("latency_hidden/segments.cpp", "{bounded, !bounded && only, rounds,", "{bounded, !bounded || only, rounds,", "Path.*"),
     _by_test("latency_hidden/estimate.cpp", "kFaster = 0.02;", "kFaster = 0.04;", "Extended.*"),
     _by_test("latency_hidden/advice.cpp", "kLine = 128, kSectorBytes = 32;", "kLine = 64, kSectorBytes = 32;", "AdvisedChange.*"),
     _by_test("latency_hidden/advice.cpp", "std::max(kSectorBytes * c.executed", "std::max(2 * kSectorBytes * c.executed", "AdvisedChange.*"),
