@@ -69,7 +69,7 @@ TEST(Parameters, AreThoseOfTheSheet) {
   EXPECT_DOUBLE_EQ(p.of(isa::OpClass::kLoadGlobal).busy, 4);
   EXPECT_DOUBLE_EQ(p.issue, 2);
   EXPECT_NEAR(p.memory_latency, 550, 15);
-  EXPECT_NEAR(p.read_bytes * p.core_hz, 99e9, 2e9);
+  EXPECT_NEAR(p.read_bytes * p.core_hz, 95e9, 2e9);  // of one element a thread, for there is no L2
   EXPECT_NEAR(p.triad_bytes * p.core_hz, 88e9, 4e9);
   EXPECT_EQ(p.l2_bytes, 0);
   // Address and arithmetic operations are of different units.
