@@ -159,10 +159,10 @@ void measure_streams(Device& device, const Hierarchy& h, std::span<const Stream>
   for (const Stream& stream : streams) {
     StreamLengths l = stream_lengths(device, h, stream.words, stream.writes);
     if (elements_per_thread > 1) {  // whole blocks, and twice as many elements: the blocks are larger
-      const uint64_t block = elements_per_thread * kReaders;
-      l.before = l.before / block * block;
-      l.few = std::min(2 * l.few / block, uint64_t{kMostBlocks} / 2) * block;
-      l.many = std::min(2 * l.many / block, uint64_t{kMostBlocks}) * block;
+      const uint64_t block = elements_per_thread * kReaders, most_blocks = kMostBlocks;
+      l.before = std::min(l.before / block, most_blocks) * block;
+      l.few = std::min(2 * l.few / block, most_blocks / 2) * block;
+      l.many = std::min(2 * l.many / block, most_blocks) * block;
     }
     most = std::max({most, l.before, l.many});
     lengths.push_back(l);
@@ -228,7 +228,8 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
   constexpr std::array kOne = {Stream{"read", 2, false}, Stream{"copy", 2, true}, Stream{"triad", 3, true}};
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, kOne, 1, sheet); });
-  constexpr std::array kFour = {Stream{"read4", 2, false}, Stream{"copy4", 2, true}, Stream{"triad4", 3, true}};
+  constexpr std::array kFour = {Stream{"read4", 2, false}, Stream{"copy4", 2, true},
+                                Stream{"triad4", 3, true}};
   attempt(sheet, "bandwidth.triad4", [&] { measure_streams(device, h, kFour, 4, sheet); });
   const DeviceProperties& d = device.properties();
   const uint64_t few = std::max<uint64_t>(kReaders, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));

@@ -60,7 +60,8 @@ class Builder : public PathVisitor {
 
   void enter_loop(double rounds, bool bounded, bool only) override {
     if (loops_.empty()) ++stage_;
-    loops_.push_back({bounded, !bounded && only, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
+    loops_.push_back(
+        {bounded, !bounded && only, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
   }
   void next_round(double rounds) override {
     end_round();
@@ -454,7 +455,7 @@ class Builder : public PathVisitor {
   uint32_t stage_ = 0;
   Turns turns_, first_turns_;
   double turned_ = 0, first_turned_ = 0;  ///< of these, what the segment has
-  double probability_ = 1;  ///< of the segment
+  double probability_ = 1;                ///< of the segment
   double now_ = 0, began_ = 0;
   double stored_ = 0;    ///< when the last store is answered
   Ready shared_stored_;  ///< when all stores to shared memory are done
