@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
+#include <vector>
 
 #include "microbench/kernels.h"
 #include "microbench/timing.h"
@@ -142,45 +144,55 @@ StreamLengths stream_lengths(const Device& device, const Hierarchy& h, uint32_t 
   return {few, few, many, false};
 }
 
-void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
-  struct Stream {
-    const char* kernel;
-    uint32_t words;  ///< per element
-    bool writes;
-  };
-  constexpr std::array kStreams = {Stream{"read", 2, false}, Stream{"copy", 2, true},
-                                   Stream{"triad", 3, true}};
-  std::array<StreamLengths, kStreams.size()> lengths;
+struct Stream {
+  const char* kernel;
+  uint32_t words;  ///< per element, all arrays
+  bool writes;
+};
+
+/// Streams with one element per thread keep as many bytes on their way as the device has threads, and need
+/// operations and blocks for each; with four, memory is nearly all that they wait for.
+void measure_streams(Device& device, const Hierarchy& h, std::span<const Stream> streams,
+                     uint64_t elements_per_thread, DataSheet& sheet) {
+  std::vector<StreamLengths> lengths;
   uint64_t most = 0;
-  for (size_t i = 0; i < kStreams.size(); ++i) {
-    lengths[i] = stream_lengths(device, h, kStreams[i].words, kStreams[i].writes);
-    most = std::max({most, lengths[i].before, lengths[i].many});
+  for (const Stream& stream : streams) {
+    StreamLengths l = stream_lengths(device, h, stream.words, stream.writes);
+    if (elements_per_thread > 1) {  // whole blocks, and twice as many elements: the blocks are larger
+      const uint64_t block = elements_per_thread * kReaders, most_blocks = kMostBlocks;
+      l.before = std::min(l.before / block, most_blocks) * block;
+      l.few = std::min(2 * l.few / block, most_blocks / 2) * block;
+      l.many = std::min(2 * l.many / block, most_blocks) * block;
+    }
+    most = std::max({most, l.before, l.many});
+    lengths.push_back(l);
   }
   uint32_t threads = kReaders;
-  while (most / threads > kMostBlocks) threads *= 2;
+  while (most / elements_per_thread / threads > kMostBlocks) threads *= 2;
   Program p;
   p.ptx = kernel_file("stream", device.properties());
-  for (size_t i = 0; i < kStreams.size(); ++i)
+  for (size_t i = 0; i < streams.size(); ++i)
     for (const uint64_t n : {lengths[i].before, lengths[i].few, lengths[i].many}) {
       if (p.buffers.empty() || lengths[i].anew)
         for (int array = 0; array < 3; ++array)
           p.buffers.push_back({(lengths[i].anew ? std::max<uint64_t>(n, 1) : most) * 4, {}, false});
       const size_t first = p.buffers.size() - 3;
-      p.launches.push_back({kStreams[i].kernel,
-                            static_cast<uint32_t>(std::max<uint64_t>(1, (n + threads - 1) / threads)),
+      const uint64_t block = threads * elements_per_thread;
+      p.launches.push_back({streams[i].kernel,
+                            static_cast<uint32_t>(std::max<uint64_t>(1, (n + block - 1) / block)),
                             threads,
                             0,
                             {Argument::buffer(first), Argument::buffer(first + 1),
                              Argument::buffer(first + 2), Argument::number(n)}});
     }
   const std::vector<double> seconds = device.run_one(p).seconds;
-  for (size_t i = 0; i < kStreams.size(); ++i) {
+  for (size_t i = 0; i < streams.size(); ++i) {
     const StreamLengths& l = lengths[i];
-    add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
-        static_cast<double>(4ul * kStreams[i].words * (l.many - l.few)) /
+    add(sheet, fmt::format("bandwidth.{}", streams[i].kernel),
+        static_cast<double>(4ul * streams[i].words * (l.many - l.few)) /
             (seconds[3 * i + 2] - seconds[3 * i + 1]),
         "bytes/s", fmt::format("{} and {} elements{}", l.few, l.many, l.anew ? " that no cache knows" : ""),
-        fmt::format("stream: {}", kStreams[i].kernel));
+        fmt::format("stream: {}", streams[i].kernel));
   }
 }
 
@@ -214,7 +226,11 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   attempt(sheet, "bandwidth.shared", [&] { measure_shared(device, sheet); });
   if (h.l1.capacity >= kChunk) attempt(sheet, "bandwidth.l1", [&] { measure_l1(device, sheet); });
   if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
-  attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
+  constexpr std::array kOne = {Stream{"read", 2, false}, Stream{"copy", 2, true}, Stream{"triad", 3, true}};
+  attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, kOne, 1, sheet); });
+  constexpr std::array kFour = {Stream{"read4", 2, false}, Stream{"copy4", 2, true},
+                                Stream{"triad4", 3, true}};
+  attempt(sheet, "bandwidth.triad4", [&] { measure_streams(device, h, kFour, 4, sheet); });
   const DeviceProperties& d = device.properties();
   const uint64_t few = std::max<uint64_t>(kReaders, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
   const uint64_t spread = std::bit_ceil(

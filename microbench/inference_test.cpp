@@ -117,6 +117,31 @@ TEST(Streams, OfALargeSecondLevelAreShortWhereTimesAreExact) {
   EXPECT_NEAR(sheet.find("bandwidth.triad")->found->number, 12e12, 12e8);
 }
 
+TEST(Streams, OfFourElementsAThreadAreWholeBlocksThatTheirPtxCanTellApart) {
+  for (const double step : {0.0, 1e-9})
+    for (const uint64_t megabytes : {1, 60, 512}) {
+      ThreadByThread device(step);
+      Hierarchy h;
+      h.l2.present = true;
+      h.l2.capacity = megabytes << 20;
+      DataSheet sheet;
+      measure_bandwidths(device, h, sheet);
+      int streams = 0;
+      for (const Launch& l : device.launches) {
+        if (l.kernel != "read4" && l.kernel != "copy4" && l.kernel != "triad4") continue;
+        ++streams;
+        const uint64_t n = l.arguments[3].value;
+        EXPECT_EQ(l.threads, 256u);
+        EXPECT_EQ(n % 1024, 0u) << "a block looks at its first element alone";
+        EXPECT_LE(l.blocks, 65535u);
+        EXPECT_EQ(uint64_t{l.blocks} * 1024, std::max<uint64_t>(n, 1024)) << "every element has a thread";
+      }
+      EXPECT_EQ(streams, 9);
+      EXPECT_NEAR(sheet.find("bandwidth.read4")->found->number, 32e12, 32e8);
+      EXPECT_NEAR(sheet.find("bandwidth.triad4")->found->number, 48e12, 48e8);
+    }
+}
+
 TEST(Replacement, IsToldByItsMisses) {
   for (const uint32_t ways : {2u, 4u, 6u, 16u}) {
     const std::vector<uint32_t> picks = random_picks(ways + 1);

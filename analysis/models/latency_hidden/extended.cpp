@@ -48,8 +48,9 @@ double awaited_memory(const Segment& s, const Parameters& p) {
 void add_step(const Segment& s, const Parameters& p, double warps, Stage& stage) {
   const double once = std::min(1.0, s.weight);
   const double pass = std::min(1.0, s.passes);
-  Stage::Step step{pass * s.chain, once * s.in_turn, s.chain > 0 ? std::min(1.0, s.asks / s.chain) : 1,
-                   pass * s.wait, warps * once * awaited_memory(s, p)};
+  Stage::Step step{pass * s.chain,  once * s.in_turn,
+                   once * s.sooner, s.chain > 0 ? std::min(1.0, s.asks / s.chain) : 1,
+                   pass * s.wait,   warps * once * awaited_memory(s, p)};
   stage.first_path += near_limits(step.chain, warps * step.in_turn, step.in_turn) + step.wait;
   stage.first_compute += warps * once * s.compute();
   stage.first_memory += step.memory;
@@ -68,7 +69,11 @@ struct Together {
     const double all = near_limits(s.chain, warps * s.in_turn, s.in_turn);
     work(s.chain, all);
     const double answers = resident * s.memory;
-    time += s.wait + std::max(0.0, answers - apart - (1 - s.asks) * (all - s.chain));
+    // Memory answers from when the first warps ask, while others still work.
+    const double turn = s.in_turn - s.sooner;
+    const double first = near_limits(s.chain, warps * turn, turn);
+    const double meanwhile = all - s.chain - s.asks * (first - s.chain);
+    time += s.wait + std::max(0.0, answers - apart - meanwhile);
     apart = std::max(apart, answers);
   }
 };

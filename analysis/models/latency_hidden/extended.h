@@ -37,6 +37,7 @@ struct Stage {
   /// What warps that begin together do in step: each segment of the stage for the first time.
   struct Step {
     double chain = 0, in_turn = 0;  ///< of one warp
+    double sooner = 0;              ///< of in_turn: by how much the first scheduler's warps are done before
     double asks = 1;                ///< share of the chain before it asks for data
     double wait = 0;
     double memory = 0;  ///< of the whole machine's bandwidth, for one block: what it waits for

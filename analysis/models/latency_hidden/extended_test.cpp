@@ -395,6 +395,18 @@ TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
   EXPECT_LT(round_time(stages, 4, 40, false), 900);
 }
 
+TEST(Extended, MemoryAnswersTheFirstSchedulersWarpsWhileOthersWork) {
+  Segment asks = segment(40, 40, 500, Wait::kData), uses = segment(20, 20, 0, Wait::kEnd);
+  asks.asks = 40;
+  asks.read = 1000;
+  const auto time = [&](double sooner) {
+    asks.sooner = sooner;
+    return round_time(stages_of(test::workload({asks, uses}, 40, 2, 4), test::plain_machine()), 4, 40, true);
+  };
+  // The first of 8 warps ask when half of the work is done, so that answers begin as much earlier.
+  EXPECT_NEAR(time(0) - time(20), 4 * 40, 5);
+}
+
 TEST(Extended, HeadsOfQueuesWaitForEachOther) {
   EXPECT_DOUBLE_EQ(busy_with_heads(1), 2 - std::sqrt(2.0));
   EXPECT_NEAR(busy_with_heads(1e6), 1, 1e-6);

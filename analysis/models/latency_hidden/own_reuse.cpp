@@ -89,7 +89,7 @@ class Walker : public PathVisitor {
     }
     for (uint32_t i = 0; i < op.num_dst; ++i) write(op.dst[i], {i == 0 ? result(op) : unknown(), 0});
   }
-  void enter_loop(double rounds, bool /*bounded*/) override {
+  void enter_loop(double rounds, bool /*bounded*/, bool /*only*/) override {
     if (times_.size() == 1) ++stage_;
     times_.push_back(times_.back() * rounds);
   }

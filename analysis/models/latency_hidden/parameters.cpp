@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -139,6 +141,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /
                  static_cast<double>(machine.scheduler.issue_width);
   p.issue = p.warp_issue / schedulers;
+  if (!machine.scheduler.share_in_turn) p.in_order = schedulers;
   if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
     const auto& l = machine.scheduler.operand_latency;
     p.least = {static_cast<double>(l.guard), static_cast<double>(l.memory), static_cast<double>(l.sfu),
@@ -168,10 +171,17 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
     p.new_page = (machine.tlb.l2_latency_ns + machine.tlb.walk_latency_ns) * cycles;
     p.next_page = beside ? (machine.tlb.l2_latency_ns + machine.tlb.table_latency_ns) * cycles : p.new_page;
   }
-  p.read_bytes = sheet.require("bandwidth.read") / p.core_hz;
-  p.triad_bytes = sheet.require("bandwidth.triad") / p.core_hz;
-  p.copy_bytes = sheet.require("bandwidth.copy") / p.core_hz;
   p.l2_bytes = sheet.find("bandwidth.l2").value_or(0) / p.core_hz;
+  // Streams with four elements a thread are bound by memory; those with one also by operations and by starts
+  // of blocks, which the model counts besides. Without a second level, what memory takes depends on the order
+  // in which a warp asks for it: there the streams are taken that ask as most kernels do.
+  const auto stream = [&](const std::string& name) {
+    const std::optional<double> steady = p.l2_bytes > 0 ? sheet.find(name + "4") : std::nullopt;
+    return (steady ? *steady : sheet.require(name)) / p.core_hz;
+  };
+  p.read_bytes = stream("bandwidth.read");
+  p.triad_bytes = stream("bandwidth.triad");
+  p.copy_bytes = stream("bandwidth.copy");
   p.l1_bytes = sheet.find("bandwidth.l1").value_or(0);
   if (const auto scattered = sheet.find("bandwidth.scattered"); scattered && *scattered > 0)
     p.row = kScatteredBytes * p.core_hz / *scattered;

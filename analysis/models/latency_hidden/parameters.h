@@ -32,6 +32,7 @@ struct Parameters {
   int capability = 13;
   double issue = 0;       ///< core cycles per issued operation, all schedulers of an SM together
   double warp_issue = 0;  ///< core cycles between two operations of one warp
+  double in_order = 1;    ///< schedulers of which the first one's warps have the units first that they share
   ReaderLatencies least;
   bool barrier_awaits_stores = false;  ///< to shared memory
   double launch = 0;                   ///< core cycles from the launch to the first block

@@ -69,12 +69,37 @@ TEST(Parameters, AreThoseOfTheSheet) {
   EXPECT_DOUBLE_EQ(p.of(isa::OpClass::kLoadGlobal).busy, 4);
   EXPECT_DOUBLE_EQ(p.issue, 2);
   EXPECT_NEAR(p.memory_latency, 550, 15);
-  EXPECT_NEAR(p.read_bytes * p.core_hz, 95e9, 4e9);
+  EXPECT_NEAR(p.read_bytes * p.core_hz, 95e9, 2e9);  // of one element a thread, for there is no L2
   EXPECT_NEAR(p.triad_bytes * p.core_hz, 88e9, 4e9);
   EXPECT_EQ(p.l2_bytes, 0);
   // Address and arithmetic operations are of different units.
   EXPECT_NE(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kLoadGlobal).unit);
   EXPECT_EQ(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kInt).unit);
+}
+
+TEST(Parameters, StreamsWithFourElementsAThreadSayWhatMemoryTakes) {
+  const core::MachineConfig machine = configured("h200");
+  DataSheet sheet = known_data_sheet(machine.gpu.name);
+  sheet.figures["bandwidth.read"] = 3e12;
+  sheet.figures["bandwidth.read4"] = 4.5e12;
+  const auto rate = [&] {
+    const Parameters p = measured_parameters(machine, sheet);
+    return p.read_bytes * p.core_hz;
+  };
+  EXPECT_NEAR(rate(), 4.5e12, 1);
+  sheet.figures.erase("bandwidth.read4");  // of a sheet that was made before there was this stream
+  EXPECT_NEAR(rate(), 3e12, 1);
+}
+
+TEST(Parameters, SchedulersHaveSharedUnitsInTurnOrTheFirstOneFirst) {
+  const auto in_order = [](const char* name, const std::vector<std::string>& sets = {}) {
+    const core::MachineConfig machine = configured(name, sets);
+    return measured_parameters(machine, known_data_sheet(machine.gpu.name)).in_order;
+  };
+  EXPECT_EQ(in_order("gtx470"), 2);
+  EXPECT_EQ(in_order("gtx470", {"scheduler.share_in_turn=true"}), 1);
+  EXPECT_EQ(in_order("h200"), 1);
+  EXPECT_EQ(in_order("tesla_c1060"), 1);
 }
 
 TEST(Parameters, AMachineWithoutASheetIsRefusedWithHelp) {

@@ -44,7 +44,7 @@ class Walk {
     }
     for (size_t i = 0; i < stand_for.size(); ++i) {
       if (i == 0)
-        visitor_.enter_loop(std::max(stand_for[i], 1.0), l.bounded);
+        visitor_.enter_loop(std::max(stand_for[i], 1.0), l.bounded, stand_for.size() == 1);
       else
         visitor_.next_round(std::max(stand_for[i], 1.0));
       range(l.first, l.last + 1, std::min(stand_for[i], 1.0) / l.rounds, inner);

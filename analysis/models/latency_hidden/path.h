@@ -26,8 +26,8 @@ class PathVisitor {
   virtual ~PathVisitor() = default;
   /// An operation, executed with this probability each time its place on the path is reached.
   virtual void operation(uint32_t pc, double probability) = 0;
-  /// Iterations of a loop begin: this one stands for `rounds`. `bounded`: see Loop.
-  virtual void enter_loop(double rounds, bool bounded) = 0;
+  /// Iterations of a loop begin: this one stands for `rounds`. `bounded`: see Loop. `only`: no other follows.
+  virtual void enter_loop(double rounds, bool bounded, bool only) = 0;
   virtual void next_round(double rounds) = 0;
   virtual void leave_loop() = 0;
 };

@@ -58,13 +58,15 @@ class Builder : public PathVisitor {
     issue(op, pc, probability);
   }
 
-  void enter_loop(double rounds, bool bounded) override {
+  void enter_loop(double rounds, bool bounded, bool only) override {
     if (loops_.empty()) ++stage_;
-    loops_.push_back({!bounded, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
+    loops_.push_back(
+        {bounded, !bounded && only, rounds, now_, in_step_.now, segments_.size(), segments_.back()});
   }
   void next_round(double rounds) override {
     end_round();
-    loops_.back() = {loops_.back().grows, rounds, now_, in_step_.now, segments_.size(), segments_.back()};
+    const bool bounded = loops_.back().bounded;
+    loops_.back() = {bounded, !bounded, rounds, now_, in_step_.now, segments_.size(), segments_.back()};
   }
   void leave_loop() override {
     end_round();
@@ -95,7 +97,8 @@ class Builder : public PathVisitor {
     double alone = 0, in_step = 0;
   };
   struct Round {
-    bool grows = true;  ///< a longer warp goes round it more often
+    bool bounded = false;
+    bool grows = true;  ///< a longer warp goes round it more often: not the first round, which comes once
     double rounds = 1;
     double from = 0, from_in_step = 0;
     size_t segment = 0;  ///< segments begun until then
@@ -110,8 +113,8 @@ class Builder : public PathVisitor {
     probability_ = std::min(probability, 1.0);
     s.weight = probability_;
     s.passes = on_path(probability_);
-    turns_ = {};
-    turned_ = 0;
+    turns_ = first_turns_ = {};
+    turned_ = first_turned_ = 0;
     for (const Round& r : loops_) {
       s.weight *= r.rounds;
       s.passes *= r.rounds;
@@ -128,6 +131,7 @@ class Builder : public PathVisitor {
     s.chain = now_ - began_;
     s.step_chain = in_step_.now - in_step_.began;
     s.in_turn = std::max(s.in_turn, s.compute());
+    s.sooner = std::clamp(s.sooner, 0.0, s.in_turn * (1 - 1 / p_.in_order));
     if (!s.global) s.asks = s.chain;
     s.wait = left * relative(probability);
     if (in_growing_loop()) s.loop_wait = s.wait;
@@ -161,6 +165,7 @@ class Builder : public PathVisitor {
     repeat(s.paper_ilp, r.sums.paper_ilp);
     repeat(s.issue, r.sums.issue);
     repeat(s.in_turn, r.sums.in_turn);
+    repeat(s.sooner, r.sums.sooner);
     repeat(s.requested, r.sums.requested);
     repeat(s.read, r.sums.read);
     repeat(s.written, r.sums.written);
@@ -209,9 +214,16 @@ class Builder : public PathVisitor {
     s.executed[pc] += n;
     s.issue += n * slots_of(op) * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
-    turns_.add(p_.of(op.op_class).unit, n * std::max(slots_of(op) * p_.issue, busy_of(op, c)));
+    const size_t unit = p_.of(op.op_class).unit;
+    const double busy = busy_of(op, c), turn = n * std::max(slots_of(op) * p_.issue, busy);
+    turns_.add(unit, turn);
     s.in_turn += turns_.time() - turned_;
+    // Of a unit that schedulers share, the first one's warps have as much as it can issue for.
+    const bool shared = p_.in_order > 1 && p_.copies[unit] <= 1;
+    first_turns_.add(unit, shared ? n * std::max(slots_of(op) * p_.warp_issue, busy) / p_.in_order : turn);
+    s.sooner += turns_.time() - turned_ - (first_turns_.time() - first_turned_);
     turned_ = turns_.time();
+    first_turned_ = first_turns_.time();
     const PaperParameters paper;
     s.paper_ilp += n * (op.op_class == OpClass::kSharedOperand ? paper.shared_operand : paper.operation);
     s.shared = s.shared || is_shared(op);
@@ -441,9 +453,9 @@ class Builder : public PathVisitor {
   Servers servers_;
   Served served_;  ///< of the operation
   uint32_t stage_ = 0;
-  Turns turns_;
-  double turned_ = 0;       ///< of that, what the segment has
-  double probability_ = 1;  ///< of the segment
+  Turns turns_, first_turns_;
+  double turned_ = 0, first_turned_ = 0;  ///< of these, what the segment has
+  double probability_ = 1;                ///< of the segment
   double now_ = 0, began_ = 0;
   double stored_ = 0;    ///< when the last store is answered
   Ready shared_stored_;  ///< when all stores to shared memory are done

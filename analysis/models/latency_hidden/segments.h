@@ -38,6 +38,7 @@ struct Segment {
   Behind behind{};           ///< the same of what no warp waits for when it issues
   double issue = 0;          ///< issue slots
   double in_turn = 0;        ///< of its units, of warps that are in step: see Turns
+  double sooner = 0;         ///< of in_turn: by how much the first scheduler's warps are done before all
   double asks = 0;           ///< of chain: until its first access to memory
   double chain = 0;          ///< of a warp alone from its begin to the wait: issue and dependences
   double wait = 0;           ///< what is then left of the latency
