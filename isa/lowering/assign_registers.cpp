@@ -23,12 +23,11 @@
 #include <bit>
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "isa/lowering/access_data.h"
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
-#include "isa/lowering/register_file.h"
+#include "isa/lowering/register_groups.h"
 #include "isa/lowering/register_relations.h"
 
 namespace gpusim::isa::lir {
@@ -65,16 +64,6 @@ constexpr uint32_t kBanksUpTo = 10, kShufflesRestUpTo = 8;
 constexpr uint32_t kStackRegister = 1;
 /// From here on an access has its address in a thread's registers, though it be a number.
 constexpr int kLoadsAddressesFrom = 80;
-
-/// Values that stand side by side. `odd`: from an odd register on.
-struct Together {
-  uint32_t width = 0, start = ~0u;
-  bool odd = false;
-  std::vector<std::pair<Var, uint32_t>> members;  ///< and how far each is from the first register
-  std::vector<Span> scratch;                      ///< what no variable has
-  std::vector<Span> resting;                      ///< the same, until accesses have read it
-  std::vector<Var> beside;                        ///< words that are read with it, if it is a constant
-};
 
 bool shuffles(const Op& op) {
   return op.op_class == OpClass::kWarp && static_cast<Opcode>(op.opcode()) == Opcode::kShfl;
@@ -409,41 +398,6 @@ class Assignment {
 
   [[nodiscard]] bool is_odd(Var v) const { return odd_[v] && thread_registers(program_, v) == 1; }
 
-  /// What tells one constant from another, its width the last.
-  using Constant = std::tuple<uint64_t, uint32_t, ObjectId, uint32_t>;
-  /// Where it is wanted, until when it is read, and whether at an odd register.
-  struct ConstantPlace {
-    Span span;
-    uint32_t read = 0;
-    bool odd = false;
-    std::vector<Var> beside;
-  };
-  using Constants = std::map<Constant, ConstantPlace>;
-
-  void place_constant(const Constant& constant, const ConstantPlace& place) {
-    const Span resting{place.span.begin, std::max(place.span.end, place.read)};
-    placed_.push_back(
-        {std::get<3>(constant), place.span.begin, place.odd, {}, {place.span}, {resting}, place.beside});
-  }
-  /// A reader of a constant at `at`, and from when on the constant is in its register.
-  struct ConstantUse {
-    uint32_t from, at, read;
-    bool odd = false;
-    Var beside = kNoVar;  ///< the only other word of the operation, if there is one
-  };
-  void note_constant(Constants& constants, const Constant& constant, const ConstantUse& use) {
-    const auto [known, added] =
-        constants.try_emplace(constant, ConstantPlace{{use.from, use.at}, 0, use.odd, {}});
-    ConstantPlace& place = known->second;
-    if (!added && use.at - place.span.end > 2 * kStays) {
-      place_constant(constant, place);
-      place = {{use.from, use.at}, 0, use.odd, {}};
-    }
-    if (use.beside != kNoVar) place.beside.push_back(use.beside);
-    place.span.end = use.at;
-    place.read = std::max(place.read, use.read);
-    place.odd = place.odd || use.odd;
-  }
   [[nodiscard]] Var only_word(const Op& op) const {
     Var found = kNoVar;
     for (int k = 0; k < op.num_src; ++k) {
@@ -453,25 +407,22 @@ class Assignment {
     }
     return found;
   }
-  static Constant constant_of(const Value& v, uint32_t width) {
-    return {v.bits, v.launch_constant, v.object, width};
-  }
   /// `first`: where the block starts; `read`: when an access at `at` has read its registers.
-  void note_constants(const Op& op, uint32_t at, uint32_t first, uint32_t read, Constants& constants) {
+  void note_constants(const Op& op, uint32_t at, uint32_t first, uint32_t read,
+                      ConstantRegisters& constants) {
     const bool product = static_cast<Opcode>(op.opcode()) == Opcode::kMad;
     const bool of_warp = op.num_dst == 1 && op.dst[0] != kNoVar && is_uniform({op.dst[0]});
     const bool early = program_.machine_capability >= kLoadsConstantsFrom;
     const uint32_t moved = early ? std::max(first, at - std::min(at, 2 * kMovedBefore)) : at;
     for (int k = 0; k < op.num_src && !of_warp && !loads_base(op); ++k)
       if (holds_constant(op, k))
-        note_constant(constants, constant_of(op.src[k], 1), {moved, at, 0, product, only_word(op)});
+        constants.note(constant_of(op.src[k], 1), {moved, at, 0, product, only_word(op)});
     if (loads_address(op))
-      note_constant(constants, {variable_at(op.memory.offset), kNone, kNoObject, 2},
-                    {ahead_of(at, first), at, read});
+      constants.note({variable_at(op.memory.offset), kNone, kNoObject, 2}, {ahead_of(at, first), at, read});
     const AccessData data = access_data(op);
     if (data.values.size() != 1 || !data.values.front().is_literal()) return;
-    note_constant(constants, constant_of(data.values.front(), data.width),
-                  {moved, at, read, wants_odd(op) && data.width == 1});
+    constants.note(constant_of(data.values.front(), data.width),
+                   {moved, at, read, wants_odd(op) && data.width == 1});
   }
   /// The first byte of the variable in global memory that `address` lies in, if it lies in one.
   [[nodiscard]] uint64_t variable_at(int64_t address) const {
@@ -515,7 +466,7 @@ class Assignment {
     std::optional<std::pair<uint32_t, uint32_t>> loop;  // the last one that has a constant
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       const std::vector<Op>& ops = program_.blocks[b].ops;
-      Constants constants;
+      ConstantRegisters constants(2 * kStays);
       const std::vector<uint32_t> time = times(ops);
       for (uint32_t i = 0; i < ops.size(); ++i) {
         const Op& op = ops[i];
@@ -527,10 +478,11 @@ class Assignment {
         note_access(op, at);
         join_access(op, at, read, placed);
       }
-      const bool hoisted = hoists_ && in_loop(b) && constants.size() <= kFewConstants;
-      for (const auto& [constant, place] : constants) {
+      const bool hoisted = hoists_ && in_loop(b) && constants.last().size() <= kFewConstants;
+      placed_.insert(placed_.end(), constants.ended().begin(), constants.ended().end());
+      for (const auto& [constant, place] : constants.last()) {
         if (!hoisted) {
-          place_constant(constant, place);
+          placed_.push_back(place.group(constant));
           continue;
         }
         if (!loop || b > loop->second) loop = loop_around(b);
@@ -541,7 +493,7 @@ class Assignment {
       }
     }
     join_halves(placed);
-    for (const auto& [constant, place] : of_loops) place_constant(constant.second, place);
+    for (const auto& [constant, place] : of_loops) placed_.push_back(place.group(constant.second));
     if (hoists_) place_bases();
     for (Var v = 0; v < program_.vars.size(); ++v) {
       if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, is_odd(v), {{v, 0}}, {}, {}, {}});
