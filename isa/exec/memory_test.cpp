@@ -419,6 +419,15 @@ TEST(MemoryForms, AtomicsSerialiseInLaneOrder) {
   EXPECT_EQ(sum[0], 0x41800000u);  // 16.0f
 }
 
+TEST(MemoryForms, CachePoliciesOfAtomicsAreNoValues) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %policy;", R"(
+    st.global.u32 [%out+4], 5; createpolicy.fractional.L2::evict_last.b64 %policy;
+    atom.global.add.L2::cache_hint.u32 %r0, [%out+4], %tid0, %policy; st.global.u32 [%out], %r0; ret;)",
+                                         "sm_90");
+  EXPECT_EQ(outputs(text, 32, 0)[3], 5u);
+  EXPECT_EQ(outputs(text, 32, 1)[3], 8u);
+}
+
 TEST(MemoryForms, ParametersHaveGenericAddresses) {
   const std::string text = thread_kernel(".reg .b64 %p, %q; .reg .b32 %r; .reg .pred %is;", R"(
     mov.b64 %p, pout; cvta.param.u64 %q, %p; ld.u64 %p, [%q+-8]; st.global.u64 [%out], %p;

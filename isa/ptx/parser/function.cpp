@@ -18,6 +18,7 @@ constexpr std::string_view kLaunchDirectives[] = {
 
 }  // namespace
 
+/// Of ranges, and of what each function has of the module's registers. Others are as many as the text has.
 void ModuleParser::check_register_budget(uint64_t count, SourceLoc loc) {
   if (count > kMaxRegisters || registers_ + count > kMaxRegisters) {
     fail(loc, fmt::format("more than {} registers in the file", kMaxRegisters));
@@ -88,7 +89,6 @@ void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
     const Token name = token_;
     Variable v = parse_variable(d);
     if (space == Space::kReg) {
-      check_register_budget(1, name.loc);
       const RegisterId id = scopes_->declare_register(name.text, d.type, d.vector);
       if (id == kNoRegister && name.text != "_")
         fail(name.loc, fmt::format("{} '{}' is declared twice", what, v.name));
@@ -307,7 +307,6 @@ void ModuleParser::declare_register_name(const Declarator& d) {
     }
     return;
   }
-  check_register_budget(1, name.loc);
   if (scopes_->declare_register(name.text, d.type, d.vector) == kNoRegister) {
     fail(name.loc, fmt::format("register '{}' is declared twice in this scope", name.text));
   }

@@ -36,7 +36,6 @@ bool is_bits(Type t) { return is_integer(t) || is_untyped(t); }
 
 /// A register of its own for what `made` computes; `made` goes before `i`, under the same guard.
 RegisterId ModuleParser::add_implied(const Instruction& i, Instruction made, Type type) {
-  check_register_budget(1, i.loc);
   const auto id = static_cast<RegisterId>(function_->registers.size());
   function_->registers.push_back({fmt::format("%implied{}", id), type, 1});
   made.operands.insert(made.operands.begin(), register_operand(id, i.loc));

@@ -19,7 +19,7 @@ struct ParseResult {
 /// Sizes beyond which a text is refused, so that no input exhausts memory or stack.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
 inline constexpr uint64_t kMaxRange = uint64_t{1} << 30;          ///< registers of one `%r<n>`
-inline constexpr uint64_t kMaxRegisters = uint64_t{1} << 20;      ///< per module
+inline constexpr uint64_t kMaxRegisters = uint64_t{1} << 20;      ///< of ranges, per module
 inline constexpr uint64_t kMaxVariableBytes = uint64_t{1} << 40;  ///< one variable
 inline constexpr uint64_t kMaxInitialBytes = uint64_t{1} << 26;   ///< initial values of a module
 inline constexpr size_t kMaxScopeDepth = 128;

@@ -393,6 +393,8 @@ TEST(ParseLimits, HugeDeclarationsAreRefused) {
             "f:6:14: error: more than 1073741824 registers in a range");
   EXPECT_EQ(first_message(kernel(".reg .b32 %r<1048577>; mov.u32 %r1048576, %r7;")), "")
       << "a range beyond the limit has the registers that are named";
+  EXPECT_EQ(first_message(kernel(".reg .b32 %r<1048576>; .reg .b32 %one; mov.u32 %one, %r7;")), "")
+      << "registers that have a name each are as many as the text has";
   EXPECT_EQ(first_message(".version 8.0\n.target sm_90\n.global .b8 x[99999999999999];"),
             "f:3:13: error: 'x' is larger than 1099511627776 bytes");
   EXPECT_EQ(first_message(".version 8.0\n.target sm_90\n.global .b64 x[4294967296][4294967296];"),

@@ -79,8 +79,7 @@ std::string_view signature(const Instruction& i) {
     case kBrx:
       return "ut";
     case kAtom:
-      return i.operands.size() == 5 || (i.operands.size() == 4 && i.mods.atom != AtomOp::kCas) ? "dassh"
-                                                                                               : "dass";
+      return i.mods.atom == AtomOp::kCas ? "dassh" : "dash";
     case kRed:
       return "ash";
     case kVote:
