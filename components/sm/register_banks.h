@@ -22,11 +22,11 @@ struct RegisterFile {
 /// Core cycles by which each micro-op of the image keeps its pipe longer than its class does (`timings`).
 /// A register's number decides its bank where the lowering knows it (KernelImage::source_registers). Others,
 /// constants among them, are dealt to the banks as a compiler does it: so that those that are read together
-/// lie apart, those of inner loops first. A register that is read twice is read once. With `codes`, what an operation
-/// reads in the same place as the one right before it is still there, if that stalls for less than three
-/// cycles (.reuse in ptxas' code). Of the constants of a multiply-add one is an operand of the instruction;
-/// two parameters in the same eight bytes are loaded together, into registers (code of ptxas 13 for 9.0).
-/// Values of 64 bits are not counted.
+/// lie apart, those of inner loops first. A register that is read twice is read once. With `codes`, what an
+/// operation reads in the same place as the one right before it is still there, if that stalls for less than
+/// three cycles (.reuse in ptxas' code). Of the constants of a multiply-add one is an operand of the
+/// instruction; two parameters in the same eight bytes are loaded together, into registers (code of ptxas 13
+/// for 9.0). Values of 64 bits are not counted.
 [[nodiscard]] std::vector<uint8_t> register_bank_delays(const isa::KernelImage& image,
                                                         const RegisterFile& file, const ClassTimings& timings,
                                                         const std::vector<ControlCode>& codes);

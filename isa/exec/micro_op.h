@@ -359,8 +359,8 @@ struct KernelImage {
   std::vector<uint16_t> instructions;
   uint32_t executed_once = 0;
   /// Of each micro-op: the registers in which ptxas' code would have its first sources (an estimate), and
-  /// kInNoRegister for those that are in none of a thread: constants, and what a warp has once. Empty where no
-  /// registers are assigned: before 7.0, at other levels of lowering, and where registers are spilled.
+  /// kInNoRegister for those that are in none of a thread: constants, and what a warp has once. Empty where
+  /// no registers are assigned: before 7.0, at other levels of lowering, and where registers are spilled.
   std::vector<std::array<uint8_t, 4>> source_registers;
   std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <set>
 
-#include "isa/lowering/access_data.h"
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
 #include "isa/lowering/liveness.h"
@@ -296,7 +295,8 @@ void place_aggregated(const Program& program, std::vector<bool>& uniform) {
     for (const Op& op : block.ops) {
       for_each_def(op, [&](Var v) { made[v] = &op; });
       if (stands_for_lane(op)) uniform[op.dst[0]] = false;
-      if (!is_aggregated(op) || op.memory.aggregation != MemoryOperand::Aggregation::kAlways) continue;
+      if (op.kind != OpKind::kAtomic || op.memory.aggregation != MemoryOperand::Aggregation::kAlways)
+        continue;
       const Value& is_one = op.src[op.num_src - 1];
       const Op* compares = is_one.is_literal() ? nullptr : made[is_one.var];
       if (compares == nullptr || compares->num_src != 2) continue;
