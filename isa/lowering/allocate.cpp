@@ -122,7 +122,12 @@ Rows assign_rows(const Program& program, const Flow& flow, std::vector<uint8_t>&
 class Assembler {
  public:
   Assembler(const Program& program, const Rows& rows, KernelImage& image)
-      : program_(program), rows_(rows), image_(image) {}
+      : program_(program), rows_(rows), image_(image), is_read_(program.vars.size(), false) {
+    const auto note = [&](Var v) { is_read_[v] = true; };
+    for (const Block& block : program.blocks)
+      for (const Op& op : block.ops) for_each_use(op, note);
+    for (const Op& op : program.folded) for_each_use(op, note);
+  }
 
   MicroOp assemble(const Op& op) {
     MicroOp m;
@@ -204,7 +209,8 @@ class Assembler {
     }
     return {Bank::kConstant, it->second};
   }
-  /// Notes what `op` reads and writes, but for the variable `hidden`.
+  /// Notes what `op` reads and writes, but for the variable `hidden` and elements of a loaded vector that
+  /// nobody reads: their rows may be another load's at the same time, and who has none waits for none.
   void scoreboard(const Op& op, MicroOp& m, Var hidden) const {
     const auto add = [](auto& list, uint8_t& count, uint16_t id) {
       if (std::find(list.begin(), list.begin() + count, id) == list.begin() + count && count < list.size())
@@ -213,14 +219,18 @@ class Assembler {
     for_each_use(op, [&](Var v) {
       if (v != hidden) add(m.sb_reads, m.num_sb_reads, scoreboard_id(v));
     });
+    const bool some_read = std::any_of(op.dst.begin(), op.dst.begin() + op.num_dst,
+                                       [&](Var v) { return v != kNoVar && is_read_[v]; });
+    const bool loads_some = op.kind == OpKind::kLoad && some_read;
     for_each_def(op, [&](Var v) {
-      if (v != hidden) add(m.sb_writes, m.num_sb_writes, scoreboard_id(v));
+      if (v != hidden && (is_read_[v] || !loads_some)) add(m.sb_writes, m.num_sb_writes, scoreboard_id(v));
     });
   }
 
   const Program& program_;
   const Rows& rows_;
   KernelImage& image_;
+  std::vector<bool> is_read_;  ///< by variable
   std::map<std::tuple<uint64_t, bool, uint32_t, ObjectId>, uint32_t> literals_;
 };
 

@@ -46,6 +46,7 @@ std::vector<std::vector<uint32_t>> MachineCounter::executed() {
     }
     if (yields(b)) all[b].back() += yield_instructions();
   }
+  add_shared_addresses(all);
   return all;
 }
 
@@ -72,8 +73,28 @@ std::vector<std::vector<uint32_t>> MachineCounter::instructions(uint32_t& once) 
     }
     if (yields(b)) all[b].back() += yield_instructions();
   }
+  add_shared_addresses(all);
   if (program_.machine_capability >= kMeetsFrom) add_meetings(all, once);
   return all;
+}
+
+void MachineCounter::add_shared_addresses(std::vector<std::vector<uint32_t>>& all) const {
+  const auto blocks = static_cast<uint32_t>(program_.blocks.size());
+  std::vector<std::pair<uint32_t, uint32_t>> loops;  // first and last blocks, inner ones first
+  for (uint32_t b = 0; b < blocks; ++b) {
+    if (program_.blocks[b].ops.empty()) continue;
+    const Op& last = program_.blocks[b].ops.back();
+    if (last.kind == OpKind::kBranch && last.target <= b) loops.emplace_back(last.target, b);
+  }
+  for (uint32_t b = 0; b < blocks; ++b) {
+    const uint32_t count = shared_addresses(b);
+    if (count == 0) continue;
+    uint32_t at = b;
+    for (const auto& [first, last] : loops)
+      if (first != 0 && first <= at && at <= last && dominators_.dominates(at, last)) at = first - 1;
+    if (all[at].empty()) at = b;
+    if (!all[at].empty()) all[at].back() += count;
+  }
 }
 
 void MachineCounter::add_meetings(std::vector<std::vector<uint32_t>>& all, uint32_t& once) const {

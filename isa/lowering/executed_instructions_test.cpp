@@ -56,6 +56,29 @@ uint32_t of(const KernelImage& image, std::string_view statement) {
   return 0;
 }
 
+TEST(ExecutedInstructions, ASharedAddressOfALoopIsMadeBeforeTheLoop) {
+  // From 9.0 on it takes three instructions, once for all iterations (ptxas 13: S2UR, UMOV and ULEA stand
+  // before the loop), but in each iteration that comes past a block that not all do.
+  const std::string named =
+      ".shared .align 4 .b8 s[4096]; .reg .b32 %x; mov.u32 %x, s; add.u32 %x, %x, %t;"
+      "ld.shared.u32 %t, [%x]; bar.sync 0;\n";
+  const auto in_loop = [](const KernelImage& image) {
+    size_t last = image.ops.size() - 1;
+    while (image.ops[last].kind != OpKind::kBranch || image.ops[last].target > last) --last;
+    const auto first = image.instructions.begin() + image.ops[last].target;
+    return std::accumulate(first, image.instructions.begin() + static_cast<ptrdiff_t>(last) + 1, 0u);
+  };
+  const std::string without = loop_with("bar.sync 0;");
+  const KernelImage old = lowered_for(loop_with(named), 80), now = lowered_for(loop_with(named), 90);
+  EXPECT_EQ(in_loop(now) - in_loop(lowered_for(without, 90)),
+            in_loop(old) - in_loop(lowered_for(without, 80)));
+  EXPECT_EQ(instructions(now) - instructions(lowered_for(without, 90)),
+            instructions(old) - instructions(lowered_for(without, 80)) + 3);
+  const std::string some = "setp.gt.s32 %d, %t, 9; @%d bra OVER;" + named + "OVER: bar.sync 0;\n";
+  const KernelImage some_old = lowered_for(loop_with(some), 80), some_now = lowered_for(loop_with(some), 90);
+  EXPECT_EQ(in_loop(some_now), in_loop(some_old) + 3);
+}
+
 TEST(ExecutedInstructions, AConstantOfALoopIsInItsRegisterBeforeTheLoop) {
   const std::string none = loop_with("fma.rn.f32 %f, %f, 0f3FC00000, %f;"),
                     two = loop_with("fma.rn.f32 %f, %f, 0f3FC00000, 0f40200000;");

@@ -126,6 +126,9 @@ void for_each_def(const Op& op, Fn fn) {
 struct Block {
   std::vector<Op> ops;
   bool no_unroll = false;  ///< a loop that starts here stays as it is (.pragma "nounroll")
+  /// Variables in shared memory whose addresses the program names here, up to kMostNamed of them.
+  uint8_t shared_named = 0;
+  static constexpr size_t kMostNamed = 16;
   uint32_t gone =
       0;  ///< where a loop became code just now: operations of its iterations that went. unroll.cpp
 };
@@ -246,6 +249,7 @@ void fold_addresses(Program& program, const Flow& flow, bool rewritten);
 void share_values(Program& program, const Flow& flow, SimdLevel level);     // common_values.cpp: 7.0 and up
 void remove_dead_code(Program& program);                                    // dead_code.cpp
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
+void narrow_loads(Program& program);                                        // narrow_loads.cpp: 7.0 and up
 void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
 /// wide_products.cpp: 7.0 and up, where one instruction multiplies 32 bits to 64, and adds

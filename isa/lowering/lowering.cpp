@@ -291,6 +291,7 @@ void shape(lir::Program& program, SimdLevel simd) {
   clean(program, flow, true, simd);
   fold(program, flow, simd);
   if (lir::predicate_branches(program, flow, simd)) flow = lir::build_flow(program);
+  lir::narrow_loads(program);
   lir::merge_accesses(program, simd);
   bool again = false;
   while (lir::unroll_loops(program, flow, simd, again)) {
@@ -299,6 +300,7 @@ void shape(lir::Program& program, SimdLevel simd) {
     lir::join_steps(program, flow);
     clean(program, flow, true, simd);
     fold(program, flow, simd);
+    lir::narrow_loads(program);
     lir::merge_accesses(program, simd);
   }
 }
@@ -348,6 +350,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     const bool rewritten = rewrites(program, options);
     clean(program, flow, rewritten, simd);
     if (rewritten) {
+      lir::narrow_loads(program);
       lir::merge_accesses(program, simd);
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);
       lir::find_complementary_writes(program);

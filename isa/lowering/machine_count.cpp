@@ -41,6 +41,7 @@ const std::vector<uint32_t>& MachineCounter::blocks() {
 MachineCounts MachineCounter::run() {
   blocks();
   add(MachineClass::kInteger, preamble());
+  for (uint32_t b = 0; b < program_.blocks.size(); ++b) add(MachineClass::kInteger, shared_addresses(b));
   for (const auto& [key, subroutine] : subroutines_)
     add_mix(subroutine.count, subroutine.mix, subroutine.own);
   branches();

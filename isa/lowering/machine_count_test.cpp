@@ -34,6 +34,25 @@ TEST(MachineCount, ADescriptorOfGlobalMemoryIsLoadedFrom80On) {
             scheduled_for(shared, 75).machine_instructions());
 }
 
+TEST(MachineCount, AddressesOfSharedVariablesAreMadeInEachBlockThatNamesOneFrom90On) {
+  const auto at = [](const std::string& body, int sm) {
+    return scheduled_for(kernel(".shared .align 4 .b8 s[64], t[64]; .reg .b32 %x, %y;\n" + body), sm)
+        .machine_instructions();
+  };
+  const auto more = [&](const std::string& body) { return at(body, 90) - at(body, 80); };
+  const std::string one = "mov.u32 %x, s; add.u32 %x, %x, %t; st.shared.u32 [%x], %a; bar.sync 0;\n",
+                    two = one + "mov.u32 %y, t; add.u32 %y, %y, %t; st.shared.u32 [%y], %a; bar.sync 0;\n";
+  EXPECT_EQ(more(one + "mov.u32 %r0, 5;"), more("bar.sync 0; mov.u32 %r0, 5;") + 3);
+  EXPECT_EQ(more(two + "mov.u32 %r0, 5;"), more(one + "mov.u32 %r0, 5;") + 2);
+  // A load that stays a block of its own, with and without a name of its own.
+  const auto later = [&](const std::string& name) {
+    std::string body = one + "ld.global.u32 %r1, [%at+4]; setp.gt.s32 %q, %r1, 9; @%q bra END;\n";
+    for (int i = 0; i < 6; ++i) body += "rem.u32 %r1, %r1, %b; st.global.u32 [%at+8], %r1; bar.sync 0;\n";
+    return body + name + "ld.shared.u32 %r0, [%x+4]; st.global.u32 [%at+16], %r0;\nEND: mov.u32 %r0, 5;";
+  };
+  EXPECT_EQ(more(later("mov.u32 %x, s; add.u32 %x, %x, %t;")), more(later("")) + 3);
+}
+
 TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
   // ptxas for sm_90: 9 instructions, and 11 and 12 where another operation reads the word beside it, which is
   // loaded with it, or one that is further away.

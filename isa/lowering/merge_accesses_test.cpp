@@ -231,10 +231,14 @@ TEST(MergeAccesses, StoresOfAWholePiece) {
 TEST(MergeAccesses, ALastWordThatNobodyReadsMayBeOutside) {
   const std::string text = thread_kernel(".reg .b32 %r<8>; .shared .align 16 .b8 s[12];", R"(
     st.shared.u32 [s], %tid0;
+    st.shared.u32 [s+4], 5;
+    st.shared.u32 [s+8], 7;
     bar.sync 0;
     ld.shared.u32 %r0, [s];
     ld.shared.u32 %r1, [s+4];
     ld.shared.u32 %r2, [s+8];
+    add.u32 %r0, %r0, %r1;
+    add.u32 %r0, %r0, %r2;
     st.global.u32 [%out], %r0;
     ret;)");
   EXPECT_EQ(widths(text, OpKind::kLoad), Bytes{12});

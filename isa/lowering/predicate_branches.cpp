@@ -223,6 +223,8 @@ class Predicator {
 
   void absorb(uint32_t b, uint32_t other) {
     sizes_[b] += sizes_[other];
+    uint8_t& named = program_.blocks[b].shared_named;
+    named = std::max(named, program_.blocks[other].shared_named);
     next_[b] = next_[other];
     next_[other] = kGone;
     if (next_[b] < next_.size()) before_[next_[b]] = b;

@@ -136,6 +136,7 @@ class Selector {
   std::optional<Address> symbol_address(Frame& frame, const std::string& name, const SourceLoc& loc);
   std::optional<Address> address(Frame& frame, const Operand& operand, Space space);
   const Variable* find_variable(const Frame& frame, std::string_view name) const;
+  void note_shared(const Variable& variable);
   std::vector<Operand> elements(const Frame& frame, const Operand& operand) const;
   /// Variable that takes a result of `type`; write_back() extends it into a wider register afterwards.
   Var destination(Frame& frame, const Operand& operand, Type type);
@@ -260,7 +261,9 @@ class Selector {
   SimdLevel level_;
   bool legacy_;  ///< sm_1x value rules
   bool f64_as_f32_;
-  uint32_t current_ = 0;  ///< block being filled
+  uint32_t current_ = 0;                ///< block being filled
+  std::vector<const Variable*> named_;  ///< in shared memory, in block named_in_
+  uint32_t named_in_ = kNone;
   std::vector<uint32_t> layout_;
   std::vector<const Function*> stack_;
   uint32_t local_top_ = 0;

@@ -2,6 +2,7 @@
 // micro-ops.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -136,6 +137,16 @@ const Variable* Selector::find_variable(const Frame& frame, std::string_view nam
   return module_.find_variable(name);
 }
 
+/// The block that is being written names the variable.
+void Selector::note_shared(const Variable& variable) {
+  if (named_in_ != current_) named_.clear();
+  named_in_ = current_;
+  if (named_.size() < Block::kMostNamed && std::ranges::find(named_, &variable) == named_.end())
+    named_.push_back(&variable);
+  uint8_t& named = program_.blocks[current_].shared_named;
+  named = std::max(named, static_cast<uint8_t>(named_.size()));
+}
+
 /// The address of a variable in its own space; offset holds it.
 std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const std::string& name,
                                                           const SourceLoc& loc) {
@@ -156,6 +167,7 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
       const auto it = plan_.shared.find(v);
       a.offset = it != plan_.shared.end() ? it->second : plan_.dynamic_shared_offset;
       a.object = object_of(frame, *v);
+      note_shared(*v);
       return a;
     }
     case Space::kLocal: {

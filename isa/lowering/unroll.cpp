@@ -175,7 +175,9 @@ class Unroller {
       for (uint32_t b = from; b <= loop.latch; ++b)
         at[b - header] = b == from ? static_cast<uint32_t>(program_.blocks.size() - 1) : new_block();
       for (uint32_t b = from; b <= loop.latch; ++b) {
-        std::vector<Op>& ops = program_.blocks[at[b - header]].ops;
+        Block& block = program_.blocks[at[b - header]];
+        block.shared_named = std::max(block.shared_named, old_[b].shared_named);
+        std::vector<Op>& ops = block.ops;
         const size_t begin = ops.size();
         ops.insert(ops.end(), old_[b].ops.begin(), old_[b].ops.end());
         if (b == loop.latch) {
