@@ -57,6 +57,8 @@ std::optional<Proposal> atomics(const Facts& facts);
 std::optional<Proposal> bank_conflicts(const Facts& facts);
 std::optional<Proposal> wide_accesses(const Facts& facts);
 std::optional<Proposal> fences(const Facts& facts);
+std::optional<Proposal> trees(const Facts& facts);
+std::optional<Proposal> kept_values(const Facts& facts);
 std::optional<Proposal> constant_tables(const Facts& facts);
 // Of local memory.
 std::optional<Proposal> spills(const Facts& facts);
