@@ -42,6 +42,8 @@ std::optional<LeftAside> left_aside_banks(const Facts& facts);
 std::optional<LeftAside> left_aside_atomics(const Facts& facts);
 /// Blocks that wait for other blocks.
 std::optional<LeftAside> left_aside_blocks(const Facts& facts);
+/// Of an atomic: it is tried again and again until a lock is free.
+bool tries_to_lock(const Facts& facts, uint64_t pc);
 /// Of an access: loaded values, numbers with fractions or mixed ones say its place, so that no order of the
 /// threads makes neighbours of neighbours.
 bool has_no_order(const Facts& facts, uint64_t pc);

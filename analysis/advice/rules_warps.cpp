@@ -370,6 +370,8 @@ std::optional<Proposal> divergence(const Facts& f) {
     return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier" && !f.polls(pc);
   };
   if (f.counter("divergent_branch") <= 0) return idle_under_predicates(f);
+  // Lanes part where some get a lock and others do not.
+  if (const auto blocks = left_aside_blocks(f); blocks && tries_to_lock(f, blocks->pc)) return std::nullopt;
   const std::vector<double> there = lanes_there(f);
   double executed = 0, lanes = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
