@@ -160,7 +160,7 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   const KernelShares s(kernel, machine);
   Estimate e;
   const double dispatcher = s.peak("dispatcher");
-  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
+  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 6));
   if (s.active() <= 0) return e.all;
   const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
