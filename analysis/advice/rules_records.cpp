@@ -290,9 +290,8 @@ std::optional<LeftAside> left_aside_blocks(const Facts& f) {
   if (tries_to_lock(f, l.pc)) {
     l.what = "threads that wait for a lock";
     l.hint =
-        "sums, counts and maxima need none: atomic operations do each of them at once where the word is; and "
-        "of "
-        "what a block or a warp has to change, one of its threads can change all while it holds the lock";
+        "sums, counts and maxima need none: atomic operations do each of them at once where the word is; "
+        "and of what a block or a warp has to change, one thread can change all while it holds the lock";
   }
   l.counter =
       fmt::format("times that warps ask for what another block is to write: {:.0f} each wait", w->times);

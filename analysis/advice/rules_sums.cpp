@@ -102,10 +102,8 @@ std::optional<Proposal> kept_values(const Facts& f) {
   if (p.pc == f.operations()) return std::nullopt;
   p.what =
       "keep in a register what the turns of the loop add to one place of global memory, and store it once "
-      "behind the "
-      "loop: the compiler may not, if the arrays could overlap (`__restrict__` says that they do not), and "
-      "each turn "
-      "waits for the one before";
+      "behind the loop: the compiler may not, if the arrays could overlap (`__restrict__` says that they "
+      "do not), and each turn waits for the one before";
   p.counter = "stores of a thread to one place";
   p.unit = "stores";
   p.value = turns[p.pc];

@@ -29,14 +29,14 @@ bool combines(const PtxStatement& s) {
   return one_of(s.stem, kStems);
 }
 
-/// Operations between `first` and `store` that make what it stores of two words of shared memory, one of
-/// which is where it stores: "part[t] += part[t + n]". Empty if it is none.
-std::vector<uint64_t> step_of_tree(const Facts& f, uint64_t first, uint64_t store) {
+/// Which operation has made a register since the last barrier.
+using Made = std::map<std::string, uint64_t, std::less<>>;
+
+/// Operations that make what `store` stores of two words of shared memory, one of which is where it stores:
+/// "part[t] += part[t + n]". Empty if it is none.
+std::vector<uint64_t> step_of_tree(const Facts& f, const Made& made, uint64_t store) {
   const PtxStatement stores = f.statement(store);
   if (stores.arguments.empty()) return {};
-  std::map<std::string, uint64_t, std::less<>> made;  // by what, of those operations
-  for (uint64_t pc = first; pc < store; ++pc)
-    for (const std::string_view r : f.statement(pc).results) made[std::string(r)] = pc;
   const auto sum = made.find(stores.arguments.back());
   if (sum == made.end()) return {};
   const PtxStatement sums = f.statement(sum->second);
@@ -55,19 +55,22 @@ std::vector<uint64_t> step_of_tree(const Facts& f, uint64_t first, uint64_t stor
 Tree find_tree(const Facts& f) {
   Tree t;
   t.has.assign(f.operations(), false);
-  uint64_t first = 0;
+  Made made;
+  bool step = false;
   double most = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    if (f.op_class(pc) != "barrier") continue;
-    bool step = false;
-    for (uint64_t at = first; at < pc; ++at)
-      if (f.op_class(at) == "store_shared")
-        for (const uint64_t of : step_of_tree(f, first, at)) t.has[of] = step = true;
-    const double passed = f.executed(pc) / f.warps();
-    (step ? t.barriers : t.other_barriers) += passed;
-    t.has[pc] = step;
-    if (step && passed > most) most = passed, t.pc = pc;
-    first = pc + 1;
+    if (f.op_class(pc) == "barrier") {
+      const double passed = f.executed(pc) / f.warps();
+      (step ? t.barriers : t.other_barriers) += passed;
+      t.has[pc] = step;
+      if (step && passed > most) most = passed, t.pc = pc;
+      step = false;
+      made.clear();
+      continue;
+    }
+    if (f.op_class(pc) == "store_shared")
+      for (const uint64_t of : step_of_tree(f, made, pc)) t.has[of] = step = true;
+    for (const std::string_view r : f.statement(pc).results) made.insert_or_assign(std::string(r), pc);
   }
   return t;
 }
@@ -90,10 +93,9 @@ std::optional<Proposal> trees(const Facts& f) {
   Proposal p;
   p.pc = tree.pc;
   p.what = fmt::format(
-      "let each warp bring its {} values together by shuffles, which need no barrier, and one warp what the "
-      "{:.0f} "
-      "warps have: a barrier instead of {:.0f}",
-      32, warps, tree.barriers);
+      "let each warp bring its 32 values together by shuffles, which need no barrier, and one warp what "
+      "the {:.0f} warps have: a barrier instead of {:.0f}",
+      warps, tree.barriers);
   p.counter = "barriers that a warp passes in a tree in shared memory";
   p.unit = "barriers";
   p.value = tree.barriers;

@@ -118,6 +118,14 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
 }
 
+/// Whether no pipe and no load/store unit of an SM has more to do than its issue slots: a unit that is fuller
+/// is what would be waited for next.
+bool issue_is_fullest(const KernelShares& s, const KernelRecord& kernel) {
+  return std::ranges::none_of(kernel.units, [&](const UnitLoad& u) {
+    return (u.unit.starts_with(kPipeUnits) || u.unit == "lsu_port") && u.peak() > s.peak("issue");
+  });
+}
+
 }  // namespace
 
 double sum_of(const Table& table, std::string_view column) {
@@ -168,7 +176,8 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
     if (u.unit.starts_with(kPipeUnits))
       e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
                              kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
-  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 6));
+  e.add("issue",
+        s.peak("issue") / 2 * power(s.peak("issue") / s.active(), issue_is_fullest(s, kernel) ? 2 : 6));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
   const MemoryWay waits = memory_waits(s, machine);
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});

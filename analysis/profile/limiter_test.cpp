@@ -197,9 +197,11 @@ TEST_F(Limiter, QueuesInsideOfDramAreItsAndNoLatency) {
       << "rows hold the channels, which no clock of the bus shortens";
 }
 
-TEST_F(Limiter, IssueSlotsThatAreHalfFullLimitLittle) {
+TEST_F(Limiter, IssueSlotsBesideAFullerUnitLimitLittle) {
   unit("issue", "scheduler", 320, 0.6, 0.6);
-  EXPECT_EQ(name(), kNoLimiter);
+  EXPECT_EQ(name(), "issue");
+  unit("pipe_lsu", "SM", 80, 0.62, 0.62);
+  EXPECT_EQ(name(), kNoLimiter) << "nothing waits for the pipe, and it is fuller";
   kernel.units.clear();
   unit("issue", "scheduler", 320, 0.95, 0.95);
   EXPECT_EQ(name(), "issue");
