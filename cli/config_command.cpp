@@ -8,6 +8,7 @@
 #include "analysis/report/guarded.h"
 #include "cli/commands.h"
 #include "simcore/config/load.h"
+#include "simcore/config/memory_times.h"
 #include "simcore/config/peaks.h"
 #include "simcore/text/reachable.h"
 
@@ -22,7 +23,10 @@ struct ConfigArguments {
 
 int config_show(const ConfigArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.first, a.sets, config_folders());
-  fmt::print("{}\n{}", core::show_machine(machine), core::describe_peaks(machine));
+  const std::set<std::string> in_clocks = core::times_in_clocks(a.first, a.sets, config_folders());
+  fmt::print("{}\n{}", core::show_machine_with_clocks(machine, in_clocks), core::describe_peaks(machine));
+  if (const std::optional<std::string> slow = core::slow_bursts(machine))
+    fmt::print("# Beware: {}.\n", *slow);
   return kGood;
 }
 

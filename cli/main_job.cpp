@@ -16,6 +16,7 @@
 #include "cli/version.h"
 #include "components/checker/check_report.h"
 #include "simcore/config/load.h"
+#include "simcore/config/memory_times.h"
 #include "simcore/record/command_text.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
@@ -321,6 +322,8 @@ int run_main_job(const MainJobArguments& a) {
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   const std::vector<std::string> registers = take_registers(a.registers, o);
   for (const std::string& w : o.launch.warnings) print_error("{}\n", w);
+  if (const std::optional<std::string> slow = core::slow_bursts(o.machine))
+    print_error("gpusim: warning: {}\n", *slow);
   std::vector<Dump> dumps = parse_dumps(a, o.launch);
   std::vector<std::string> outputs;
   for (Dump& d : dumps) d.file = output_file("--dump", d.file, a, o.launch, outputs);

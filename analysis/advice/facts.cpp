@@ -57,6 +57,10 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
 
+PtxStatement Facts::statement(uint64_t pc) const {
+  return parse_statement(text_cell(kernel_.per_pc, "ptx", pc));
+}
+
 double Facts::count(std::string_view column, uint64_t pc) const {
   return kernel_.per_pc.has(column) ? static_cast<double>(kernel_.per_pc[column][pc]) : 0;
 }

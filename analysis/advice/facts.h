@@ -10,6 +10,7 @@
 #include "analysis/advice/estimator.h"
 #include "analysis/advice/origins.h"
 #include "analysis/recording/recording.h"
+#include "analysis/source/ptx_statement.h"
 #include "simcore/occupancy/machine_limits.h"
 
 namespace gpusim::analysis::advice {
@@ -41,6 +42,8 @@ class Facts {
   /// Operations, by their number.
   [[nodiscard]] uint64_t operations() const { return kernel_.per_pc.rows; }
   [[nodiscard]] std::string_view op_class(uint64_t pc) const;
+  /// The statement of the program that it names. Views into the kernel's record.
+  [[nodiscard]] PtxStatement statement(uint64_t pc) const;
   /// A column of per_pc; 0 if the recording has it not.
   [[nodiscard]] double count(std::string_view column, uint64_t pc) const;
   [[nodiscard]] double executed(uint64_t pc) const { return count("executed", pc); }

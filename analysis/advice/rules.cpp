@@ -5,7 +5,7 @@
 namespace gpusim::analysis::advice {
 
 std::span<const Rule> rules() {
-  static constexpr std::array<Rule, 19> kRules{{
+  static constexpr std::array<Rule, 21> kRules{{
       {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
       {"packing", "records at places that loaded values say, of which few bytes are used", packing},
       {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
@@ -15,6 +15,8 @@ std::span<const Rule> rules() {
        bank_conflicts},
       {"constant_tables", "lanes of a warp that load different words of constant memory", constant_tables},
       {"fences", "memory fences in each turn of a loop", fences},
+      {"trees", "steps of a tree in shared memory, each with a barrier", trees},
+      {"kept_values", "values that the turns of a loop keep at one place of global memory", kept_values},
       {"spills", "registers that are kept in local memory", spills},
       {"local_arrays", "arrays of a thread that registers could hold, in local memory", local_arrays},
       {"occupancy", "registers or shared memory that keep further warps off an SM", occupancy},

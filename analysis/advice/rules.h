@@ -42,6 +42,8 @@ std::optional<LeftAside> left_aside_banks(const Facts& facts);
 std::optional<LeftAside> left_aside_atomics(const Facts& facts);
 /// Blocks that wait for other blocks.
 std::optional<LeftAside> left_aside_blocks(const Facts& facts);
+/// Of an atomic: it is tried again and again until a lock is free.
+bool tries_to_lock(const Facts& facts, uint64_t pc);
 /// Of an access: loaded values, numbers with fractions or mixed ones say its place, so that no order of the
 /// threads makes neighbours of neighbours.
 bool has_no_order(const Facts& facts, uint64_t pc);
@@ -57,6 +59,8 @@ std::optional<Proposal> atomics(const Facts& facts);
 std::optional<Proposal> bank_conflicts(const Facts& facts);
 std::optional<Proposal> wide_accesses(const Facts& facts);
 std::optional<Proposal> fences(const Facts& facts);
+std::optional<Proposal> trees(const Facts& facts);
+std::optional<Proposal> kept_values(const Facts& facts);
 std::optional<Proposal> constant_tables(const Facts& facts);
 // Of local memory.
 std::optional<Proposal> spills(const Facts& facts);

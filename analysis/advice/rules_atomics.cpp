@@ -164,6 +164,8 @@ std::optional<Proposal> atomics(const Facts& f) {
   if (executed <= 0 || lanes <= 0) return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) { return is_atomic(pc) ? f.count("active_lanes", pc) : 0.0; });
+  // Those that take a lock are tried again and again: how often is no matter of how many are collected.
+  if (tries_to_lock(f, p.pc)) return std::nullopt;
   p.counter = "atomics in the busiest memory partition";
   p.unit = "% of the time";
   p.value = 100 * f.busy("l2_atomics");

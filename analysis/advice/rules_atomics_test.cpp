@@ -317,5 +317,30 @@ TEST_F(RulesTest, ABlockThatAddsARowOnceHasNothingToCollect) {
   EXPECT_FALSE(left_aside_atomics(facts()));
 }
 
+/// Sums under a lock, which each lane tries to take until it has it.
+TEST_F(RulesTest, WhoWaitsForALockIsToldToAddWithoutOne) {
+  constexpr uint64_t kTries = 50;
+  kernel.causes = {{"issued", 10}, {"no_warp", 0}, {"memory_l2", 90}};
+  kernel.per_sm.numbers["blocks"].assign(kSms, kWarps / 8 / kSms);
+  unit("issue", "scheduler", 4 * kSms, 0.1);
+  unit("l2_atomics", "partition", 64, 0.8);
+  operation("int_mul_wide", "mul.wide.s32 %rd1, %r1, 4", 1);
+  operation("atom_global", "atom.global.cas.b32 %r9, [%rd1], 0, 1", kTries, {{"active_lanes", 32 * kTries}});
+  operation("int", "setp.ne.s32 %p1, %r9, 0", kTries);
+  operation("branch", "@%p1 bra $L1", kTries, {{"divergent", 1}});
+  kernel.per_pc.numbers["slots_memory_l2"] = {0, 0, 90, 0};
+  kernel.counters["divergent_branch"] = kWarps;
+  const Facts f = facts();
+  ASSERT_TRUE(tries_to_lock(f, 1));
+  EXPECT_FALSE(atomics(f));
+  EXPECT_FALSE(divergence(f));
+  EXPECT_FALSE(more_warps(f));
+  const auto left = left_aside_blocks(f);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->what, "threads that wait for a lock");
+  kernel.per_pc.texts["ptx"][1] = "atom.global.add.u32 %r9, [%rd1], 0";
+  EXPECT_FALSE(tries_to_lock(facts(), 1)) << "it reads a flag";
+}
+
 }  // namespace
 }  // namespace gpusim::analysis::advice

@@ -270,6 +270,13 @@ std::optional<LeftAside> left_aside_banks(const Facts& f) {
   return l;
 }
 
+bool tries_to_lock(const Facts& f, uint64_t pc) {
+  // Others leave the word as it is: adding 0 is a way of reading.
+  const std::string_view opcode = f.statement(pc).opcode;
+  return f.op_class(pc) == "atom_global" && f.polls(pc) &&
+         (opcode.find(".cas.") != opcode.npos || opcode.find(".exch.") != opcode.npos);
+}
+
 std::optional<LeftAside> left_aside_blocks(const Facts& f) {
   const std::optional<BlocksThatWait> w = blocks_that_wait(f.kernel(), f.machine());
   if (!w) return std::nullopt;
@@ -280,6 +287,12 @@ std::optional<LeftAside> left_aside_blocks(const Facts& f) {
       "fewer turns take less: more work for a block, or a warp that looks at what many blocks before have "
       "written, each of "
       "which writes its own part at once instead of waiting";
+  if (tries_to_lock(f, l.pc)) {
+    l.what = "threads that wait for a lock";
+    l.hint =
+        "sums, counts and maxima need none: atomic operations do each of them at once where the word is; "
+        "and of what a block or a warp has to change, one thread can change all while it holds the lock";
+  }
   l.counter =
       fmt::format("times that warps ask for what another block is to write: {:.0f} each wait", w->times);
   return l;

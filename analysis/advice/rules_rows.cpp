@@ -122,35 +122,23 @@ bool held_by_l2(const Facts& f, const Rows& rows) {
 
 Work after_sharing(const Facts& f, const Rows& rows, Work work) {
   // What a thread does once is done by as many more warps; turns of loops are only divided otherwise.
-  std::map<std::string, double> more;
-  const auto add = [&](std::string_view op_class, double executed) {
-    more[f.pipe_of(op_class)] += executed * f.pipe_cycles(op_class);
-    more["issue"] += executed * f.issue_cycles();
-  };
+  Operations more;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     if (rows.turns[pc] < kLoop)
-      add(f.op_class(pc), f.executed(pc) * (rows.lanes - 1));
+      more[f.op_class(pc)] += f.executed(pc) * (rows.lanes - 1);
     else
       work.chain[pc] *= std::max(1 / rows.lanes, 1 / rows.turns[pc]);
   }
   // Lanes bring together what they have of a row.
   const double steps = std::log2(rows.lanes), warps = f.warps() * rows.lanes;
-  add("warp", steps * warps);
-  add("fp32", steps * warps);
+  more["warp"] += steps * warps;
+  more["fp32"] += steps * warps;
   work.chain[rows.pc] += steps * (f.latency("warp") + f.latency("fp32"));
-  for (const auto& [unit, cycles] : more)
-    if (const UnitLoad* u = f.kernel().unit(unit))
-      work.units[unit] += cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
+  add_operations(f, more, work);
   work.scale("dispatcher", rows.lanes);
   const double places = f.blocks_per_sm(f.resources()) * f.warps_per_block();
   if (places > 0) work.rounds = std::max(1.0, warps / std::max(1.0, f.sms()) / places);
-  // So many blocks are spread evenly.
-  if (f.blocks() * rows.lanes >= f.sms())
-    for (auto& [unit, busy] : work.units)
-      if (const UnitLoad* u = f.kernel().unit(unit);
-          u != nullptr && (u->place == "SM" || u->place == "scheduler" || u->place == "cluster") &&
-          u->peak() > 0)
-        busy *= std::min(1.0, u->mean() / u->peak());
+  if (f.blocks() * rows.lanes >= f.sms()) spread_over_sms(f, work);
   return work;
 }
 

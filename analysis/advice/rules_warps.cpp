@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "analysis/advice/advise.h"
 #include "analysis/advice/ptx_text.h"
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
@@ -135,15 +136,19 @@ std::optional<Proposal> occupancy(const Facts& f) {
 
 std::optional<Proposal> more_warps(const Facts& f) {
   // Warps that wait leave slots that others would use, if the launch had them: one for each operation's wait.
-  constexpr double kFull = 0.5, kLoop = 2;
+  // Where a unit has much to do, it takes a good estimate to say what more warps leave of it.
+  const double full = std::abs(f.estimator().own_error()) > kRough ? 0.5 : 0.8;
+  constexpr double kLoop = 2;
   const double resident = f.resident_warps();
   const double places = static_cast<double>(f.blocks_per_sm(f.resources())) * f.warps_per_block();
   const double launched = f.warps() / std::max(1.0, f.sms());
   // Another rule speaks of what keeps warps that there are off an SM.
   if (places <= 0 || launched > places || resident <= 0 || f.turns_follow()) return std::nullopt;
+  // More of those that ask for a lock or a flag make no turn shorter.
+  if (left_aside_blocks(f)) return std::nullopt;
   const Work& now = f.estimator().recorded();
   const double active = static_cast<double>(f.kernel().cycles) - now.start;
-  if (active <= 0 || now.fullest().second > kFull * active) return std::nullopt;
+  if (active <= 0 || now.fullest().second > full * active) return std::nullopt;
   const auto issued = static_cast<double>(f.kernel().slots_of("issued"));
   const auto with_warps = static_cast<double>(f.kernel().total_slots() - f.kernel().idle_slots());
   if (issued <= 0) return std::nullopt;
@@ -161,8 +166,10 @@ std::optional<Proposal> more_warps(const Facts& f) {
   p.pc = f.largest([&](uint64_t pc) { return now.chain[pc]; });
   p.after = now;
   double shorter = 0;
-  // A thread does so many times fewer turns of its loops; what it does once, it does as before.
+  // A thread does so many times fewer turns of its loops; what it does once, so many more do.
+  Operations once;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (turns(pc) < kLoop) once[f.op_class(pc)] += f.executed(pc) * (more - 1);
     // What a thread keeps in local memory is fetched again however many threads there are.
     if (turns(pc) < kLoop || f.op_class(pc) == "load_local") continue;
     p.after.chain[pc] *= std::max(1 / more, 1 / turns(pc));
@@ -171,14 +178,19 @@ std::optional<Proposal> more_warps(const Facts& f) {
   if (shorter <= 0) return std::nullopt;
   // Blocks that add results at their end add as many times more if there are more of them.
   std::string larger_blocks;
+  double blocks = f.blocks() * more;
   if (f.sum("executed", [&](uint64_t pc) { return f.merges(pc); }) > 0) {
     const auto threads = static_cast<double>(f.resources().threads);
     const double larger =
         std::min(more, std::floor(f.machine().sm.max_threads_per_block / std::max(1.0, threads)));
     larger_blocks = fmt::format(" in blocks of {:.0f}, which each add their results once,", larger * threads);
+    blocks /= larger;
     p.after.tail *= more / larger;
     p.after.scale("l2_atomics", more / larger);
   }
+  if (blocks >= f.sms()) spread_over_sms(f, p.after);
+  add_operations(f, once, p.after);
+  p.after.scale("dispatcher", blocks / f.blocks());
   p.what = fmt::format(
       "launch {:.0f} times as many threads,{} each with as many times fewer turns of its loop (or let a "
       "thread "
@@ -358,6 +370,8 @@ std::optional<Proposal> divergence(const Facts& f) {
     return f.count("active_lanes", pc) > 0 && c != "branch" && c != "exit" && c != "barrier" && !f.polls(pc);
   };
   if (f.counter("divergent_branch") <= 0) return idle_under_predicates(f);
+  // Lanes part where some get a lock and others do not.
+  if (const auto blocks = left_aside_blocks(f); blocks && tries_to_lock(f, blocks->pc)) return std::nullopt;
   const std::vector<double> there = lanes_there(f);
   double executed = 0, lanes = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc)

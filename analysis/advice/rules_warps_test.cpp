@@ -300,7 +300,19 @@ TEST_F(RulesTest, FewWarpsThatWaitAreToBecomeMore) {
   ASSERT_GT(chain[1], 0);
   EXPECT_NEAR(fewer->after.chain[1] / chain[1], 1, 1e-9);
   EXPECT_NEAR(fewer->after.chain[2] / chain[2], 1.0 / 3, 1e-9);
-  // A unit that is busy for more than half of the time would soon be full.
+  // Of few blocks some SMs have nothing, and of more all have the same; what a thread does once, all do.
+  launch(4, 100);
+  operation("int", "mov.u32 %r1, %tid.x", 0);
+  kernel.per_pc.numbers["executed"].back() = 4 * kSms;
+  unit("lsu_port", "SM", kSms, 0.3);
+  kernel.units.back().busy /= 10;
+  unit("issue", "scheduler", 4 * kSms, 0.01);
+  const auto spread = more_warps(facts());
+  ASSERT_TRUE(spread);
+  EXPECT_NEAR(spread->after.units.at("lsu_port"), 0.03 * kCycles, 1);
+  EXPECT_NEAR(spread->after.units.at("issue"), 0.01 * kCycles + 15, 0.1) << "15 more of one operation each";
+  kernel.units.clear();
+  // Where the estimate is no good, a unit that is busy for more than half of the time would soon be full.
   for (const double share : {0.45, 0.55}) {
     unit("issue", "scheduler", 320, share);
     EXPECT_EQ(more_warps(facts()).has_value(), share < 0.5) << share;

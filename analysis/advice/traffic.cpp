@@ -96,6 +96,25 @@ void spread_over_partitions(const Facts& f, Work& work) {
       busy = std::min(busy, u->mean() * static_cast<double>(f.kernel().cycles));
 }
 
+void add_operations(const Facts& f, const Operations& more, Work& work) {
+  const auto add = [&](const std::string& unit, double cycles) {
+    if (const UnitLoad* u = f.kernel().unit(unit))
+      work.units[unit] += cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
+  };
+  for (const auto& [op_class, executed] : more) {
+    add(f.pipe_of(op_class), executed * f.pipe_cycles(op_class));
+    add("issue", executed * f.issue_cycles());
+  }
+}
+
+void spread_over_sms(const Facts& f, Work& work) {
+  for (auto& [unit, busy] : work.units)
+    if (const UnitLoad* u = f.kernel().unit(unit);
+        u != nullptr && (u->place == "SM" || u->place == "scheduler" || u->place == "cluster") &&
+        u->peak() > 0)
+      busy *= std::min(1.0, u->mean() / u->peak());
+}
+
 void set_dram(const Facts& f, double read, double written, Work& work) {
   const double before = f.counter("dram_read_bytes") + f.counter("dram_write_bytes");
   for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));

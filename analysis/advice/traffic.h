@@ -2,6 +2,7 @@
 // changes.
 #pragma once
 #include <functional>
+#include <map>
 #include <string_view>
 
 #include "analysis/advice/facts.h"
@@ -41,6 +42,14 @@ void set_network_traffic(const Facts& facts, const Traffic& before, const Traffi
 
 /// Requests that no longer crowd: each partition has as much work as the mean, other than atomics.
 void spread_over_partitions(const Facts& facts, Work& work);
+
+/// How many operations of a class, of warps.
+using Operations = std::map<std::string_view, double>;
+/// What their issue and their pipes take of it, evenly spread.
+void add_operations(const Facts& facts, const Operations& more, Work& work);
+
+/// So many blocks that they are spread evenly: each SM, scheduler and port of SMs has the mean's share.
+void spread_over_sms(const Facts& facts, Work& work);
 
 /// DRAM's data bus and rows with other bytes read and written.
 void set_dram(const Facts& facts, double read, double written, Work& work);

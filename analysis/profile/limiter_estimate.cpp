@@ -14,10 +14,10 @@ namespace {
 
 // A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
 constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
-/// Of the waits for a busy pipe, the share that one of twice the speed saves: between a half, if warps have
-/// nothing else to wait for, and three quarters, as in a queue with few customers, whose wait goes with the
-/// load and with the time of each.
-constexpr double kFasterPipe = 0.6;
+/// Of the waits for a busy pipe, or in the queues of DRAM, the share that one of twice the speed saves:
+/// between a half, if warps have nothing else to wait for, and three quarters, as in a queue with few
+/// customers, whose wait goes with the load and with the time of each.
+constexpr double kFasterServer = 0.6;
 /// Of a latency, the part that is queueing when what lies behind it is full.
 constexpr double kQueueing = 0.7;
 
@@ -50,7 +50,13 @@ double add_memory(Estimate& e, const KernelShares& s, const KernelRecord& kernel
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
   e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
   const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
-  e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
+  // Queues inside of DRAM are there before partitions wait: its bus shortens them as far as it, and not rows
+  // or turns, is what holds the channels.
+  const double bus = s.mean("dram_bus");
+  const double channel = bus + s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh");
+  const double queued = kFasterServer * s.of_resident(s.slots({"memory_dram"}) * s.queue_at_dram());
+  e.add("dram", std::max(s.at_a_time("dram_bus") / 2 * dram_full,
+                         channel > 0 ? std::min(queued, s.at_a_time("dram_bus") / 2) * bus / channel : 0));
   const double atomics = s.at_a_time("l2_atomics");
   e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
   if (strides_can_camp(machine)) {
@@ -112,6 +118,14 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
 }
 
+/// Whether no pipe and no load/store unit of an SM has more to do than its issue slots: a unit that is fuller
+/// is what would be waited for next.
+bool issue_is_fullest(const KernelShares& s, const KernelRecord& kernel) {
+  return std::ranges::none_of(kernel.units, [&](const UnitLoad& u) {
+    return (u.unit.starts_with(kPipeUnits) || u.unit == "lsu_port") && u.peak() > s.peak("issue");
+  });
+}
+
 }  // namespace
 
 double sum_of(const Table& table, std::string_view column) {
@@ -154,15 +168,16 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   const KernelShares s(kernel, machine);
   Estimate e;
   const double dispatcher = s.peak("dispatcher");
-  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
+  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 6));
   if (s.active() <= 0) return e.all;
   const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with(kPipeUnits))
       e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
-                             kFasterPipe * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
-  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
+                             kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
+  e.add("issue",
+        s.peak("issue") / 2 * power(s.peak("issue") / s.active(), issue_is_fullest(s, kernel) ? 2 : 6));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
   const MemoryWay waits = memory_waits(s, machine);
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});

@@ -36,6 +36,34 @@ KernelShares::KernelShares(const KernelRecord& kernel, const core::MachineConfig
     if (u.unit.starts_with("lsu_wait_")) all += u.mean();
   buffers_full_ = all == 0 ? 0 : waiting / all;
   find_fences();
+  find_queue_at_dram();
+}
+
+void KernelShares::find_queue_at_dram() {
+  const UnitLoad* held = kernel_.unit("l2_mshrs");
+  const auto counter = [&](const char* name) {
+    const auto at = kernel_.counters.find(name);
+    return at == kernel_.counters.end() ? 0 : at->second;
+  };
+  const double read = counter("dram_read_bytes"), written = counter("dram_write_bytes");
+  // Requests of lines, of which the controller counts those that read and those that write together.
+  const double requests =
+      counter("dram_row_hits") + counter("dram_row_misses") + counter("dram_row_conflicts");
+  if (held == nullptr || read <= 0 || requests <= 0) return;
+  const double reads = requests * read / (read + written);
+  const double took =
+      static_cast<double>(held->busy) / reads * 1e6 / static_cast<double>(machine_.clocks.interconnect_khz);
+  // Sectors come one burst after the other, another row may have to be closed, and a refresh to end, in the
+  // middle of which a request comes to its bank.
+  const core::MachineConfig::Dram& dram = machine_.dram;
+  const double bursts = read / reads / static_cast<double>(dram.burst_bytes);
+  const double refresh = dram.refi_ns > 0 ? dram.rfc_ns * dram.rfc_ns / (2 * dram.refi_ns) : 0;
+  const double own = bursts * dram.ccd_ns + counter("dram_row_conflicts") / requests * dram.rp_ns + refresh;
+  const MemoryWay way = way_to_dram(machine_);
+  const double queued = std::max(0.0, took - way.l2 - way.dram - own);
+  // What the way takes without queues is known to so much: whole clocks of three domains are part of it.
+  constexpr double kKnown = 0.05;
+  if (queued > kKnown * way.all()) queue_at_dram_ = queued / (queued + way.all());
 }
 
 void KernelShares::find_fences() {
@@ -113,7 +141,8 @@ MemoryWay memory_waits(const KernelShares& s, const core::MachineConfig& machine
   const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
   const double l2 =
       s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) + s.fenced_stores();
-  const double dram = s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full();
+  const double dram =
+      (s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full()) * (1 - s.queue_at_dram());
   const MemoryWay far = way_to_dram(machine), near = way_to_l2(machine);
   const auto share = [&](double MemoryWay::*part) {
     return dram * (far.*part) / std::max(far.all(), 1e-9) + l2 * (near.*part) / std::max(near.all(), 1e-9);

@@ -48,14 +48,19 @@ class KernelShares {
   [[nodiscard]] double fenced_stores() const { return fenced_stores_; }
   /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
+  /// Of a wait for data of DRAM, the share that requests queued there: an entry among the misses of the L2 is
+  /// held from a request's arrival until its data are there, so that entries x time for a request is how long
+  /// that took (Little's law), and the rest of it is what it takes without queues. 0 without an L2.
+  [[nodiscard]] double queue_at_dram() const { return queue_at_dram_; }
 
  private:
   void find_fences();
+  void find_queue_at_dram();
 
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   double start_ = 0, drain_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
-  double fences_ = 0, fenced_stores_ = 0;
+  double fences_ = 0, fenced_stores_ = 0, queue_at_dram_ = 0;
 };
 
 /// Parts of the time from a request to its reply, without queues, in ns.

@@ -177,6 +177,36 @@ TEST_F(Limiter, RequestsThatCrowdForATimeFillNoPort) {
   EXPECT_NEAR(saved("network"), even, 1);
 }
 
+/// A burst of 128 bytes takes 20 + 129 + 28 + 9 ns of the V100's DRAM, and its misses are held for 535.
+TEST_F(Limiter, QueuesInsideOfDramAreItsAndNoLatency) {
+  kernel.counters["dram_read_bytes"] = 128'000, kernel.counters["dram_write_bytes"] = 0;
+  kernel.counters["dram_row_hits"] = 1000;
+  slots("memory_dram", 60);
+  unit("dram_bus", "channel", 64, 0.7, 0.7);
+  EXPECT_EQ(name(), "latency") << "nothing says how long misses were held";
+  kernel.units.push_back({"l2_mshrs", "partition", "", 64, 100'000'000, 647'000, 20'000, 3, 1});
+  EXPECT_EQ(name(), "dram");
+  const double of_bus = limiter_candidates(kernel, machine)[0].saved;
+  kernel.units.back().busy = 217'000;  // 179 ns
+  EXPECT_EQ(name(), "latency") << "no queue";
+  kernel.units.back().busy = 647'000;
+  unit("dram_rows", "channel", 64, 0.9, 0.9);
+  const auto candidates = limiter_candidates(kernel, machine);
+  const auto dram = std::ranges::find(candidates, "dram", &LimiterCandidate::name);
+  EXPECT_NEAR(dram->saved, of_bus * 0.7 / 1.6, 1)
+      << "rows hold the channels, which no clock of the bus shortens";
+}
+
+TEST_F(Limiter, IssueSlotsBesideAFullerUnitLimitLittle) {
+  unit("issue", "scheduler", 320, 0.6, 0.6);
+  EXPECT_EQ(name(), "issue");
+  unit("pipe_lsu", "SM", 80, 0.62, 0.62);
+  EXPECT_EQ(name(), kNoLimiter) << "nothing waits for the pipe, and it is fuller";
+  kernel.units.clear();
+  unit("issue", "scheduler", 320, 0.95, 0.95);
+  EXPECT_EQ(name(), "issue");
+}
+
 TEST_F(Limiter, AFullPipeIsNamedWithAStatementThatItExecutes) {
   unit("pipe_fp32", "scheduler", 320, 0.9, 0.9);
   slots("pipe_busy", 90);

@@ -14,6 +14,7 @@
 #include "analysis/source/mixed_numbers.h"
 #include "analysis/source/ptx_registers.h"
 #include "analysis/source/ptx_statement.h"
+#include "analysis/source/register_circles.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -37,6 +38,18 @@ bool loads_data(const PtxStatement& s) {
                               [&](std::string_view space) { return s.opcode.find(space) != s.opcode.npos; });
 }
 
+/// Whether it adds, or hands a value on.
+bool adds(const PtxStatement& s) {
+  constexpr std::array<std::string_view, 4> kSums{"add", "sub", "mov", "cvt"};
+  return one_of(s.stem, kSums);
+}
+
+std::vector<PtxStatement> parsed(const std::vector<std::string>& statements) {
+  std::vector<PtxStatement> found;
+  for (const std::string& text : statements) found.push_back(parse_statement(text));
+  return found;
+}
+
 /// Bytes of a thread's access: 8 of "ld.global.v2.f32".
 uint64_t access_bytes(const PtxStatement& s) {
   constexpr std::array<std::string_view, 4> kAccesses{"ld", "st", "atom", "red"};
@@ -58,12 +71,9 @@ class DataFlow {
   /// `one_thread`: what its number and its loads say is a value like a parameter's, and loops alone change
   /// anything.
   explicit DataFlow(const std::vector<std::string>& statements, bool one_thread = false)
-      : one_thread_(one_thread) {
-    for (const std::string& text : statements) {
-      statements_.push_back(parse_statement(text));
-      for (const std::string_view r : statements_.back().results)
-        definitions_[r].push_back(statements_.size() - 1);
-    }
+      : one_thread_(one_thread), statements_(parsed(statements)), sums_(statements_, adds) {
+    for (size_t i = 0; i < statements_.size(); ++i)
+      for (const std::string_view r : statements_[i].results) definitions_[r].push_back(i);
     find_data();
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
     wanders_ = follow([&](std::string_view r) { return wanders(r); });
@@ -126,6 +136,7 @@ class DataFlow {
 
   bool one_thread_;
   std::vector<PtxStatement> statements_;
+  RegisterCircles sums_;  ///< by statements that add
   std::map<std::string_view, std::vector<size_t>> definitions_;
   std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_fraction_;
   std::map<std::string_view, Place> places_;
@@ -135,20 +146,8 @@ class DataFlow {
 };
 
 bool DataFlow::counts_up(size_t definition, std::string_view r) const {
-  constexpr std::array<std::string_view, 4> kSums{"add", "sub", "mov", "cvt"};
-  std::set<size_t> seen;
-  std::vector<size_t> left{definition};
-  while (!left.empty()) {
-    const size_t at = left.back();
-    left.pop_back();
-    if (!seen.insert(at).second || !one_of(statements_[at].stem, kSums)) continue;
-    for (const std::string_view operand : statements_[at].operands) {
-      if (operand == r) return true;
-      if (const auto d = definitions_.find(operand); d != definitions_.end())
-        left.insert(left.end(), d->second.begin(), d->second.end());
-    }
-  }
-  return false;
+  const PtxStatement& s = statements_[definition];
+  return adds(s) && sums_.closes(s, r);
 }
 
 bool DataFlow::wanders(std::string_view r) const {

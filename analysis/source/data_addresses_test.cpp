@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/source/mixed_numbers.h"
+#include "analysis/source/register_circles.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -184,6 +185,48 @@ TEST(MixedNumbers, ARegisterThatIsWrittenThousandsOfTimesIsLookedAtOnce) {
   seconds(2000);  // warms up
   const double few = std::min(seconds(2000), seconds(2000));
   EXPECT_LT(seconds(8000), 10 * few) << "16 would be quadratic";
+}
+
+/// Loops one after the other, each of which goes on from where the one before has ended: one chain of sums.
+Statements chain_of_loops(int loops, const std::string& begin) {
+  Statements chain{begin, "ld.param.u64 %rd0, [x]", "ld.param.u32 %step, [step]"};
+  for (int i = 0; i < loops; ++i) {
+    const std::string before = "%r" + std::to_string(i), now = "%r" + std::to_string(i + 1);
+    chain.push_back("mov.u32 " + now + ", " + before);
+    chain.push_back("add.s32 " + before + ", " + now + ", %step");
+  }
+  chain.push_back("ld.global.u32 %v, [%r" + std::to_string(loops) + "]");
+  return chain;
+}
+
+TEST(AddressOrigins, AChainOfThousandsOfLoopsIsWalkedOnce) {
+  const auto seconds = [](int loops) {
+    const Statements chain = chain_of_loops(loops, "mov.u32 %r0, %tid.x");
+    const std::clock_t begin = std::clock();
+    EXPECT_FALSE(origin(chain, chain.back()).of_data);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(1000);  // warms up
+  const double few = std::min(seconds(1000), seconds(1000));
+  EXPECT_LT(seconds(4000), 10 * few) << "16 would be quadratic";
+  const Statements of_data = chain_of_loops(100, "ld.global.u32 %r0, [%rd0]");
+  EXPECT_TRUE(origin(of_data, of_data.back()).begins_of_data) << "all of it is counted up from there";
+}
+
+TEST(RegisterCircles, AreRegistersThatFollowFromEachOther) {
+  std::vector<PtxStatement> statements;
+  for (const char* text : {"add.s32 %a, %b, 1", "mov.u32 %b, %c", "add.s32 %c, %a, %d",
+                           "mul.lo.s32 %d, %a, 3", "add.s32 %e, %e, 1", "add.s32 %f, %a, %e"})
+    statements.push_back(parse_statement(text));
+  const RegisterCircles sums(statements, [](const PtxStatement& s) { return s.stem != "mul"; });
+  EXPECT_TRUE(sums.together("%a", "%c"));
+  EXPECT_FALSE(sums.together("%a", "%d")) << "products are left out";
+  EXPECT_FALSE(sums.together("%f", "%a")) << "one way only";
+  EXPECT_TRUE(sums.closes(statements[4], "%e")) << "its own last value";
+  EXPECT_FALSE(sums.closes(statements[5], "%f"));
+  EXPECT_EQ(sums.part("%x"), RegisterCircles::kNone);
+  const RegisterCircles all(statements, [](const PtxStatement&) { return true; });
+  EXPECT_TRUE(all.together("%a", "%d"));
 }
 
 TEST(AddressOrigins, RowsQuotientsAndPartnersAreNotMixed) {

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
+
+#include "analysis/source/register_circles.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -37,9 +38,11 @@ uint64_t constant_factor(const PtxStatement& s) {
 class Mixtures {
  public:
   Mixtures(const std::vector<PtxStatement>& statements, const std::set<std::string_view>& of_thread)
-      : statements_(statements), of_thread_(of_thread) {
-    for (size_t i = 0; i < statements.size(); ++i)
-      for (const std::string_view r : statements[i].results) definitions_[r].push_back(i);
+      : statements_(statements),
+        of_thread_(of_thread),
+        circles_(statements, [](const PtxStatement& s) { return !hides_its_source(s); }) {
+    for (const PtxStatement& s : statements)
+      for (const std::string_view r : s.results) ++definitions_[r];
   }
   /// The first registers that are mixed.
   [[nodiscard]] std::set<std::string_view> first() const {
@@ -47,8 +50,9 @@ class Mixtures {
     for (const PtxStatement& s : statements_)
       if (constant_factor(s) > kRecord && differs(s.operands))
         found.insert(s.results.begin(), s.results.end());
-    for (const auto& [r, where] : definitions_)
-      if (where.size() > 1 && of_thread_.contains(r) && mixes_each_turn(r, where)) found.insert(r);
+    const std::set<size_t> mixing = circles_that_mix();
+    for (const auto& [r, definitions] : definitions_)
+      if (definitions > 1 && of_thread_.contains(r) && mixing.contains(circles_.part(r))) found.insert(r);
     return found;
   }
   void add_what_follows(std::set<std::string_view>& found) const {
@@ -76,31 +80,21 @@ class Mixtures {
     return s.stem == "xor" && s.arguments.size() == 2 &&
            std::ranges::all_of(s.arguments, [&](std::string_view a) { return of_thread_.contains(a); });
   }
-  /// Whether the register follows from its own last value by a statement that mixes.
-  [[nodiscard]] bool mixes_each_turn(std::string_view r, const std::vector<size_t>& where) const {
-    std::set<std::pair<size_t, bool>> seen;
-    std::set<std::pair<std::string_view, bool>> followed;  // all definitions of a register at once
-    std::vector<std::pair<size_t, bool>> left;
-    for (const size_t i : where) left.emplace_back(i, false);
-    while (!left.empty()) {
-      const auto [at, before] = left.back();
-      left.pop_back();
-      const PtxStatement& s = statements_[at];
-      const bool mixed = before || mixes(s);
-      if (hides_its_source(s) || !seen.insert({at, mixed}).second) continue;
-      for (const std::string_view operand : s.operands) {
-        if (operand == r && mixed) return true;
-        if (operand == r || !followed.insert({operand, mixed}).second) continue;
-        if (const auto d = definitions_.find(operand); d != definitions_.end())
-          for (const size_t i : d->second) left.emplace_back(i, mixed);
-      }
+  /// Parts of the graph in which registers follow from their own last value by a statement that mixes.
+  [[nodiscard]] std::set<size_t> circles_that_mix() const {
+    std::set<size_t> found;
+    for (const PtxStatement& s : statements_) {
+      if (hides_its_source(s) || !mixes(s)) continue;
+      for (const std::string_view r : s.results)
+        if (circles_.closes(s, r)) found.insert(circles_.part(r));
     }
-    return false;
+    return found;
   }
 
   const std::vector<PtxStatement>& statements_;
   const std::set<std::string_view>& of_thread_;
-  std::map<std::string_view, std::vector<size_t>> definitions_;
+  RegisterCircles circles_;
+  std::map<std::string_view, size_t> definitions_;  ///< how many
 };
 
 }  // namespace

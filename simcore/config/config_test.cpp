@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "simcore/config/load.h"
+#include "simcore/config/memory_times.h"
 #include "simcore/config/schema.h"
 
 namespace gpusim::core {
@@ -63,6 +64,40 @@ TEST(Config, ShowReadsBackTheSame) {
     EXPECT_EQ(parse_machine(show_machine(m), "shown"), m);
     EXPECT_EQ(parse_machine(show_machine(m, false), "shown"), m);
   }
+}
+
+/// What `config show` prints, kept in a file, is the machine at every clock, and not only at the present one.
+TEST(Config, AFileOfWhatIsShownFollowsTheClocksAsTheFirstDoes) {
+  for (const char* name : {"tesla_c1060", "gtx470", "tesla_k20x", "tesla_v100", "h100", "h200"}) {
+    const std::set<std::string> in_clocks = times_in_clocks(name, {}, kFolders);
+    EXPECT_TRUE(in_clocks.contains("ccd")) << name;
+    EXPECT_FALSE(in_clocks.contains("refi")) << name;
+    const MachineConfig m = load_machine(name, {}, kFolders);
+    const std::string shown = show_machine_with_clocks(m, in_clocks);
+    EXPECT_EQ(parse_machine(shown, "shown"), m);
+    for (const std::string key : {"clocks.dram", "clocks.interconnect", "clocks.core"})
+      for (const double factor : {0.75, 1.25}) {
+        const int64_t khz = key == "clocks.dram"   ? m.clocks.dram_khz
+                            : key == "clocks.core" ? m.clocks.core_khz
+                                                   : m.clocks.interconnect_khz;
+        const std::vector<std::string> set{
+            fmt::format("{}={}kHz", key, static_cast<int64_t>(factor * static_cast<double>(khz)))};
+        EXPECT_EQ(parse_machine(shown, "shown", set), load_machine(name, set, kFolders))
+            << name << " " << set[0];
+      }
+  }
+}
+
+TEST(Config, BurstsThatDoNotFollowTheMemoryClockAreSaid) {
+  for (const char* name : {"tesla_c1060", "gtx470", "tesla_k20x", "tesla_v100", "h100", "h200"})
+    for (const char* set : {"gpu.name=\"x\"", "clocks.dram=\"1GHz\"", "clocks.dram=\"4GHz\""})
+      EXPECT_EQ(slow_bursts(load_machine(name, std::vector<std::string>{set}, kFolders)), std::nullopt)
+          << name << " " << set;
+  const std::vector<std::string> times{"dram.ccd=2.28", "dram.ccd_l=4.56", "clocks.dram=1754MHz"};
+  EXPECT_THAT(
+      slow_bursts(load_machine("tesla_v100", times, kFolders)).value_or(""),
+      testing::HasSubstr("takes 2 memory cycles, and the next one comes 4 after it (dram.ccd = 2.28 ns): of "
+                         "1796 GB/s that the buses can move, 898 at most"));
 }
 
 TEST(Config, ShownLinesFitAPageUnlessAValueDoesNot) {

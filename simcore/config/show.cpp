@@ -3,10 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "simcore/config/load.h"
+#include "simcore/config/memory_times.h"
 #include "simcore/config/raw_config.h"
 #include "simcore/config/schema.h"
 #include "simcore/text/names.h"
@@ -91,7 +94,16 @@ std::string commented(const std::string& line, std::string_view comment) {
   return text;
 }
 
-std::string section_text(std::string_view section, MachineConfig& machine, bool comments) {
+/// A time of DRAM in memory cycles, if it is a whole number of them and reads back as the same time.
+std::string in_memory_cycles(const KeySpec& spec, MachineConfig& machine) {
+  const double ns = *real_number(spec, machine), khz = static_cast<double>(machine.clocks.dram_khz);
+  const double cycles = std::round(ns * khz / 1e6);
+  return cycles * 1e6 / khz == ns ? toml_string(fmt::format("{}ck", format_real(cycles)))
+                                  : value_text(spec, machine);
+}
+
+std::string section_text(std::string_view section, MachineConfig& machine, bool comments,
+                         const std::set<std::string>& in_clocks = {}) {
   std::string text;
   if (section == "pipes") {
     for (const MachineConfig::Pipe& pipe : machine.pipes) {
@@ -109,7 +121,9 @@ std::string section_text(std::string_view section, MachineConfig& machine, bool 
   }
   for (const KeySpec& spec : schema()) {
     if (spec.section != section) continue;
-    const std::string line = fmt::format("{} = {}", spec.name, value_text(spec, machine));
+    const bool cycles = spec.kind == KeyKind::kDramTime && in_clocks.contains(std::string(spec.name));
+    const std::string line = fmt::format(
+        "{} = {}", spec.name, cycles ? in_memory_cycles(spec, machine) : value_text(spec, machine));
     text += comments ? commented(line,
                                  fmt::format("{}{}", spec.unit.empty() ? "" : fmt::format("[{}] ", spec.unit),
                                              spec.doc))
@@ -163,6 +177,13 @@ std::string show_machine(const MachineConfig& machine, bool with_comments) {
   MachineConfig copy = machine;
   std::string text;
   for (std::string_view section : section_names()) text += section_text(section, copy, with_comments);
+  return text.substr(text.find_first_not_of('\n'));
+}
+
+std::string show_machine_with_clocks(const MachineConfig& machine, const std::set<std::string>& in_clocks) {
+  MachineConfig copy = machine;
+  std::string text;
+  for (std::string_view section : section_names()) text += section_text(section, copy, true, in_clocks);
   return text.substr(text.find_first_not_of('\n'));
 }
 
