@@ -103,13 +103,11 @@ class Lane {
       int64_t v = operation(field(a, i * bits, bits, has(kVideoSignedA)),
                             field(b, i * bits, bits, has(kVideoSignedB)));
       if (has(kVideoSat)) v = saturated(v, bits, has(kVideoSignedD));
-      if (form_.second == VideoSecond::kAdd) {
-        // What is added is the part as it would be written.
-        v = has(kVideoSat) ? v : field(static_cast<uint32_t>(v), 0, bits, has(kVideoSignedD));
+      // What is added is the whole result, not the part as it would be written (so does ptxas' code).
+      if (form_.second == VideoSecond::kAdd)
         d += static_cast<uint32_t>(v);
-      } else {
+      else
         d = merged(d, v, i * bits, bits);
-      }
     }
     return d;
   }
