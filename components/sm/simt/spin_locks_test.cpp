@@ -13,10 +13,11 @@ using test::launch;
 using test::Outcome;
 using test::run;
 
-/// The first lane of each tile of `lanes` takes the lock at [data] by `take`, and tells the others of its tile
-/// that it has it; each counts how often it has tried. The first one adds 1 to [data+4] and what that gives to [data+8], which it reads through
-/// another address, and gives the lock back. In a run for values a warp that stores to what other threads load
-/// waits for the others first (MicroOp::others_access): here it does so with the lock taken.
+/// The first lane of each tile of `lanes` takes the lock at [data] by `take`, and tells the others of its
+/// tile that it has it; each counts how often it has tried. The first one adds 1 to [data+4] and what that
+/// gives to [data+8], which it reads through another address, and gives the lock back. In a run for values a
+/// warp that stores to what other threads load waits for the others first (MicroOp::others_access): here it
+/// does so with the lock taken.
 std::string tiles(int lanes, const char* take) {
   return fmt::format(R"(.version 7.0
 .target sm_70
