@@ -5,7 +5,7 @@ gpusim_test(components_test
   DEPS gpusim_components
   SYSTEMC)
 gpusim_test(simulation_test
-  SOURCES launch/concurrent_kernels_test.cpp launch/clusters_test.cpp sm/simt/independent_threads_test.cpp sm/simt/named_barriers_test.cpp sm/waiting_warps_test.cpp sm/wgmma_timing_test.cpp sm/shared_sums_test.cpp sm/warp_tracer_test.cpp sm/policies/policy_ccws_test.cpp sm/policies/added_policy_test.cpp simulation/cache_state_test.cpp simulation/deadlock_proof_test.cpp dram/outside_memory_test.cpp power/energy_program_test.cpp simulation/simulation_test.cpp simulation/steps_run_test.cpp
+  SOURCES launch/concurrent_kernels_test.cpp launch/clusters_test.cpp sm/simt/independent_threads_test.cpp sm/simt/named_barriers_test.cpp sm/simt/spin_locks_test.cpp sm/waiting_warps_test.cpp sm/wgmma_timing_test.cpp sm/shared_sums_test.cpp sm/warp_tracer_test.cpp sm/policies/policy_ccws_test.cpp sm/policies/added_policy_test.cpp simulation/cache_state_test.cpp simulation/deadlock_proof_test.cpp dram/outside_memory_test.cpp power/energy_program_test.cpp simulation/simulation_test.cpp simulation/steps_run_test.cpp
   DEPS gpusim_components
   SYSTEMC)
 gpusim_benchmark(components_bench SOURCES bench/gpu_bench.cpp DEPS gpusim_components)

@@ -162,9 +162,11 @@ FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelLaunch& run, W
   if (loop == BlockControl::Loop::kRepeats) return Stop::kSpins;
   ++warp.looks;
   if (may_wait_for_others(warp, run.image->ops[last])) return Stop::kMayWait;
-  // Even a warp that changes may wait for another one of its block.
-  constexpr uint32_t kLooks = 64;
-  return warp.looks == kLooks ? Stop::kPaused : Stop::kNone;
+  // Even a warp that changes may wait for another one of its block, above all for one that is held.
+  constexpr uint32_t kLooks = 64, kLooksForHeld = 8;
+  const bool may_wait = run.image->ops[last].may_wait;
+  if (warp.looks != kLooks && !(may_wait && some_held_ && warp.looks >= kLooksForHeld)) return Stop::kNone;
+  return may_wait ? Stop::kCircles : Stop::kPaused;
 }
 
 bool FunctionalRunner::may_wait_for_others(const Warp& warp, const MicroOp& branch) const {

@@ -41,7 +41,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run, uint64_t oper
   vain_turns_ = 0;
   holds_back_ = true;
   most_waiting_bytes_ = kWaitingBytes;
-  rounds_ = 0;
+  rounds_ = idle_rounds_ = 0;
   waiting_.clear();
   run.clusters.clear();
   if (tracer_ != nullptr && run.cluster_blocks() > 1) {
@@ -77,7 +77,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
         release_stores();
     }
     bool moved = begins || unbegun_turns_ != 0;
-    const Turn turn = continue_block(run, moved);
+    const Turn turn = continue_block(run, waiting_.size() > (begins ? 0 : 1), moved);
     if (turn == Turn::kError) {
       waiting_.clear();
       return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
@@ -85,7 +85,7 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run, uint64_t o
     in_vain_ = moved || turn == Turn::kDone ? 0 : in_vain_ + 1;
     has_moved_ = has_moved_ || in_vain_ == 0;
     if (in_vain_ != 0 && run.image->has_foreign_stores) note_turn_in_vain();
-    if (turn != Turn::kPaused) rounds_ = 0;
+    if (turn != Turn::kPaused) rounds_ = idle_rounds_ = 0;
     if (turn == Turn::kPaused) {
       // It goes on before others begin, so that no more blocks are under way than without pauses.
       if (begins)
@@ -214,25 +214,27 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* c
   for (Warp& warp : warps_) warp.context.cluster = &cluster->memory;
 }
 
-FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool& moved) {
+FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool others_wait, bool& moved) {
   // Turns in which all warps did nothing but repeat an iteration of a loop, or may have waited in several
   // loops at once, until the block waits.
-  constexpr int kIdleRounds = 2;
+  constexpr uint32_t kIdleRounds = 2;
   // A loop with a barrier in it may wait for other blocks too, so that none has more turns than this in a
   // row. What traces a kernel takes block after block.
   constexpr uint32_t kMostRounds = 4096;
-  int idle_rounds = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
-    bool moves = false, idle = true;
+    bool moves = false, idle = true, circles = true;
     if (control_.cluster_has_opened()) release_cluster(run);
-    if (!run_warps(run, block_, moves, idle)) {
+    some_held_ = holds_stores(warps_);
+    if (!run_warps(run, block_, moves, idle, circles)) {
       if (deadlock_ || !error_.empty()) return Turn::kError;
       return Turn::kWaits;  // for other blocks
     }
     moved = moved || moves;
-    idle_rounds = idle ? idle_rounds + 1 : 0;
-    if (idle_rounds == kIdleRounds || (++rounds_ >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
+    // What goes round loops may try to take locks that warps have which are held, or blocks that wait.
+    const bool others_may_end_it = tracer_ == nullptr && (others_wait || some_held_);
+    idle_rounds_ = idle || (circles && others_may_end_it) ? idle_rounds_ + 1 : 0;
+    if (idle_rounds_ >= kIdleRounds || (++rounds_ >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
     if (moves && operations_ >= pause_at_ && !std::all_of(warps_.begin(), warps_.end(), done))
       return Turn::kPaused;
   }
@@ -242,7 +244,7 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
   return Turn::kDone;
 }
 
-bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle) {
+bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle, bool& circles) {
   bool ran = false;
   for (Warp& warp : warps_) {
     if (warp.done() || warp.blocked || warp.held) continue;
@@ -253,6 +255,7 @@ bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved,
     const bool moves = stop != Stop::kSpins || warp.watch.unchanged_since() > start;
     moved = moved || moves;
     idle = idle && (!moves || stop == Stop::kMayWait);
+    circles = circles && (stop == Stop::kSpins || stop == Stop::kMayWait || stop == Stop::kCircles);
     ran = true;
   }
   if (!ran && !holds_stores(warps_) && !waits_for_cluster()) report_deadlock(run, block);
@@ -264,9 +267,10 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
   last_access_ = operations_;
   access_.lanes = access_.remote = LaneMask();
   access_.fault = isa::FaultKind::kNone;
+  access_.changed_nothing = false;
   op.mem(op, warp.context, lanes, access_);
   warp.watch.access(op, warp.context);
-  if (op.kind != OpKind::kLoad && !only_compares(op)) {
+  if (op.kind != OpKind::kLoad && !only_compares(op) && !access_.changed_nothing) {
     warp.quiet = 0;
     warp.quiet_from = operations_;
   }

@@ -81,7 +81,8 @@ class FunctionalRunner {
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
     [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   };
-  enum class Stop { kNone, kBlocked, kPaused, kMayWait, kSpins, kDone, kError };
+  /// kCircles: has gone round loops that read what others write often, whatever it has changed there.
+  enum class Stop { kNone, kBlocked, kPaused, kCircles, kMayWait, kSpins, kDone, kError };
   /// A block with everything that is its own.
   struct Free {
     void operator()(std::byte* p) const;
@@ -100,13 +101,14 @@ class FunctionalRunner {
   /// Begins all blocks of the next cluster and puts them aside before the others.
   void begin_cluster(KernelLaunch& run);
   /// Runs the present block until it is done, or all that is left of it waits for memory that others write;
-  /// `moved`: something else has happened before.
-  Turn continue_block(KernelLaunch& run, bool& moved);
+  /// `others_wait`: blocks that have begun. `moved`: something else has happened before.
+  Turn continue_block(KernelLaunch& run, bool others_wait, bool& moved);
   /// Exchanges the present block with one that was put aside.
   void exchange(Block& block);
   /// One turn of each warp that can run; `moved`: some did more than go round a loop; `idle`: all that they
-  /// did may be that they wait for others. False after an error.
-  bool run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle);
+  /// did may be that they wait for others. `circles`: all have gone round such loops, and may have changed
+  /// something there, as who tries to take a lock does. False after an error.
+  bool run_warps(KernelLaunch& run, uint64_t block, bool& moved, bool& idle, bool& circles);
   Stop run_warp(KernelLaunch& run, uint64_t block, Warp& warp);
   Stop step_barrier(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                     isa::LaneMask lanes);
@@ -171,6 +173,8 @@ class FunctionalRunner {
   bool holds_back_ = true;    ///< blocks at stores to what others read
   uint64_t most_waiting_bytes_ = kWaitingBytes;
   uint32_t rounds_ = 0;        ///< of the present block's turn, with those before a pause
+  bool some_held_ = false;     ///< warps of the present block, when its round began
+  uint32_t idle_rounds_ = 0;   ///< of them, the last ones in which it may only have waited for others
   std::deque<Block> waiting_;  ///< blocks that were put aside
   // The present block.
   uint64_t block_ = 0;

@@ -134,6 +134,8 @@ struct MemoryAccess {
   AccessShape half[2] = {AccessShape::kOther, AccessShape::kOther};
   uint64_t fault_address = 0;
   uint8_t fault_lane = 0;
+  /// An atomic operation has left everything there as it was. Whoever asks clears it before.
+  bool changed_nothing = false;
   /// Lanes whose place is the shared memory of another block of the cluster; `space` is kShared then, and
   /// rank[] has the blocks of all lanes. Valid where the warp's block has a cluster.
   LaneMask remote;

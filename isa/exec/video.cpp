@@ -103,24 +103,26 @@ class Lane {
       int64_t v = operation(field(a, i * bits, bits, has(kVideoSignedA)),
                             field(b, i * bits, bits, has(kVideoSignedB)));
       if (has(kVideoSat)) v = saturated(v, bits, has(kVideoSignedD));
-      if (form_.second == VideoSecond::kAdd) {
-        // What is added is the part as it would be written.
-        v = has(kVideoSat) ? v : field(static_cast<uint32_t>(v), 0, bits, has(kVideoSignedD));
+      // What is added is the whole result, not the part as it would be written (so does ptxas' code).
+      if (form_.second == VideoSecond::kAdd)
         d += static_cast<uint32_t>(v);
-      } else {
+      else
         d = merged(d, v, i * bits, bits);
-      }
     }
     return d;
   }
 
   [[nodiscard]] uint32_t product(uint32_t a, uint32_t b, uint32_t c) const {
     const auto part = [](uint32_t w, VideoPart p, bool s) { return field(w, first_bit(p), bits_of(p), s); };
-    const bool is_signed = has(kVideoSignedA) || has(kVideoSignedB) || has(kVideoSignedD);
+    const bool minus_product = (modifiers_ & kVideoMinusProduct) != 0;
+    const bool minus_c = (modifiers_ & kVideoMinusC) != 0;
+    const bool is_signed =
+        has(kVideoSignedA) || has(kVideoSignedB) || has(kVideoSignedD) || minus_product || minus_c;
     __int128 v =
         static_cast<__int128>(part(a, form_.a, has(kVideoSignedA))) * part(b, form_.b, has(kVideoSignedB));
     const int64_t addend = is_signed ? int64_t{static_cast<int32_t>(c)} : int64_t{c};
-    v += addend;
+    if (minus_product) v = -v;
+    v += minus_c ? -addend : addend;
     if ((modifiers_ & kVideoPlusOne) != 0) v += 1;
     v >>= (modifiers_ & kVideoShift7) != 0 ? 7 : (modifiers_ & kVideoShift15) != 0 ? 15 : 0;
     if (has(kVideoSat)) {

@@ -16,9 +16,11 @@ void Selector::video(Frame& frame, const Instruction& inst) {
   op.imm = form->packed();
   if (form->op == VideoOp::kSet) op.modifiers = static_cast<uint8_t>(inst.mods.compare);
   if (form->op == VideoOp::kMad)
-    op.modifiers = static_cast<uint8_t>((has_word(inst, "po") ? kVideoPlusOne : 0) |
-                                        (has_word(inst, "shr7") ? kVideoShift7 : 0) |
-                                        (has_word(inst, "shr15") ? kVideoShift15 : 0));
+    op.modifiers = static_cast<uint8_t>(
+        (has_word(inst, "po") ? kVideoPlusOne : 0) | (has_word(inst, "shr7") ? kVideoShift7 : 0) |
+        (has_word(inst, "shr15") ? kVideoShift15 : 0) |
+        (inst.operands[1].negated != inst.operands[2].negated ? kVideoMinusProduct : 0) |
+        (inst.operands[3].negated ? kVideoMinusC : 0));
   for (size_t k = 1; k < 4; ++k)
     op.src[op.num_src++] =
         k < inst.operands.size() ? value(frame, inst.operands[k], Type::kB32) : Value{kNoVar, false, 0};

@@ -71,6 +71,21 @@ TEST(Video, ScalarsOfWordsBytesAndHalves) {
   });
 }
 
+TEST(Video, ProductsOrWhatIsAddedToThemMayBeNegated) {
+  check_video("vmad.s32.u32.u32 %r0, -%r1.h0, %r2.h1, %r3;",
+              [](uint32_t a, uint32_t b, uint32_t c) { return c - (a & 0xffff) * (b >> 16); });
+  check_video("vmad.s32.u32.s32.sat.shr7 %r0, %r1, -%r2.b1, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const int64_t v = -int64_t{a} * static_cast<int8_t>(b >> 8) + static_cast<int32_t>(c);
+    return static_cast<uint32_t>(std::clamp<int64_t>(v >> 7, INT32_MIN, INT32_MAX));
+  });
+  check_video("vmad.s32.s32.s32.shr15 %r0, %r1.h1, %r2.h1, -%r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const int64_t p = int64_t{static_cast<int16_t>(a >> 16)} * static_cast<int16_t>(b >> 16);
+    return static_cast<uint32_t>((p - static_cast<int32_t>(c)) >> 15);
+  });
+  check_video("vmad.u32.u32.u32 %r0, -%r1.b0, -%r2.b0, %r3;",
+              [](uint32_t a, uint32_t b, uint32_t c) { return c + (a & 0xff) * (b & 0xff); });
+}
+
 TEST(Video, SimdOfBytesAndHalves) {
   const auto bytes = [](uint32_t w, size_t i) { return static_cast<int>(w >> (8 * i) & 0xff); };
   check_video("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t c) {
@@ -112,9 +127,24 @@ TEST(Video, AveragesRoundAwayFromZero) {
   check_video("vavrg2.s32.u32.s32.add %r0, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
     for (int i = 0; i < 2; ++i) {
       const double mean = (static_cast<uint16_t>(a >> (16 * i)) + static_cast<int16_t>(b >> (16 * i))) / 2.0;
-      c += static_cast<uint32_t>(static_cast<int16_t>(static_cast<int>(std::round(mean))));
+      c += static_cast<uint32_t>(static_cast<int>(std::round(mean)));
     }
     return c;
+  });
+}
+
+TEST(Video, WhatIsAddedUpIsNotCutToTheSizeOfAPart) {
+  check_video("vadd2.u32.u32.u32.add %r0, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    return c + (a & 0xffff) + (b & 0xffff) + (a >> 16) + (b >> 16);
+  });
+  check_video("vsub4.s32.u32.u32.add %r0.b0, %r1, %r2, %r3;",
+              [](uint32_t a, uint32_t b, uint32_t c) { return c + (a & 0xff) - (b & 0xff); });
+  check_video("vabsdiff2.s32.s32.s32.add %r0.h1, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const int difference = static_cast<int16_t>(a >> 16) - static_cast<int16_t>(b >> 16);
+    return c + static_cast<uint32_t>(std::abs(difference));
+  });
+  check_video("vmin4.u32.s32.s32.add %r0.b3, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    return c + static_cast<uint32_t>(std::min(static_cast<int8_t>(a >> 24), static_cast<int8_t>(b >> 24)));
   });
 }
 

@@ -143,7 +143,7 @@ struct Operand {
 
   Kind kind = Kind::kNone;
   ImmKind imm_kind = ImmKind::kInt;
-  bool negated = false;  ///< `!%p` as a source predicate, `-%r` is not PTX
+  bool negated = false;  ///< `!%p` as a source predicate, `-%r` of vmad
   SpecialRegister special = SpecialRegister::kZero;
   RegisterId reg = kNoRegister;
   RegisterId reg2 = kNoRegister;

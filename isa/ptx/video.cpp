@@ -80,6 +80,12 @@ std::optional<uint32_t> selector_of(std::string_view text, uint8_t lanes) {
   return selector;
 }
 
+/// The signs of vmad: of the product or of what is added, and of neither in the mode that adds one more.
+bool may_negate(const Instruction& i, VideoOp op, bool plus_one) {
+  if (op != VideoOp::kMad || plus_one || i.operands.size() != 4 || i.operands[0].negated) return false;
+  return i.operands[1].negated == i.operands[2].negated || !i.operands[3].negated;
+}
+
 bool set_parts(const std::vector<std::string_view>& parts, VideoForm& form) {
   if (parts.size() < 3) return false;
   if (form.lanes > 1) {
@@ -123,6 +129,8 @@ std::optional<VideoForm> video_form(const Instruction& i) {
   form.flags = static_cast<uint8_t>((is_signed(d) ? kVideoSignedD : 0) | (is_signed(a) ? kVideoSignedA : 0) |
                                     (is_signed(b) ? kVideoSignedB : 0) | (has("sat") ? kVideoSat : 0) |
                                     (has("wrap") ? kVideoWrap : 0));
+  if (std::ranges::any_of(i.operands, &Operand::negated) && !may_negate(i, form.op, has("po")))
+    return std::nullopt;
   return set_parts(parts_of(i), form) ? std::optional(form) : std::nullopt;
 }
 

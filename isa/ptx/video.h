@@ -27,8 +27,9 @@ struct VideoForm {
 };
 inline constexpr uint8_t kVideoSignedD = 1, kVideoSignedA = 2, kVideoSignedB = 4, kVideoSat = 8,
                          kVideoWrap = 16;  ///< of a shift: its distance is taken modulo 32
-/// Of vmad.
-inline constexpr uint8_t kVideoPlusOne = 1, kVideoShift7 = 2, kVideoShift15 = 4;
+/// Of vmad. Signs of both factors are none.
+inline constexpr uint8_t kVideoPlusOne = 1, kVideoShift7 = 2, kVideoShift15 = 4, kVideoMinusProduct = 8,
+                         kVideoMinusC = 16;
 
 /// Nothing if its operands have parts that the instruction does not have.
 [[nodiscard]] std::optional<VideoForm> video_form(const Instruction& i);

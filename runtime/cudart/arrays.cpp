@@ -192,6 +192,7 @@ void check_reads(const isa::Texture& t, const cudaTextureDesc& texture) {
   const bool floats = t.format == isa::Type::kF32 || t.format == isa::Type::kF16;
   const bool large = t.format == isa::Type::kU32 || t.format == isa::Type::kS32;
   const bool normalized = texture.readMode == kNormalized;
+  require(texture.readMode >= 0 && texture.readMode <= kNormalized);
   require(texture.filterMode >= 0 && texture.filterMode <= kLinear);
   require(texture.mipmapFilterMode >= 0 && texture.mipmapFilterMode <= kLinear);
   require(texture.seamlessCubemap == 0 || t.cube);
@@ -208,7 +209,11 @@ isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
     set_levels(device, resource, t);
   else
     set_geometry(device, resource, t);
-  if (view != nullptr) apply(*view, t);
+  if (view != nullptr) {
+    constexpr int kLinear = 2;
+    require(resource.resType < kLinear);  // of arrays alone
+    apply(*view, t);
+  }
   check_reads(t, texture);
   t.linear_filter = texture.filterMode == 1;
   t.normalized = texture.normalizedCoords != 0;
@@ -234,7 +239,12 @@ void check_texture_memory(const Device& device, const cudaResourceDesc& r) {
   // multiples of 256 here, where launch files have theirs too.
   require(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % core::DeviceMemory::kAlign == 0);
   require(device.pointer_kind(memory).memory != PointerKind::Memory::kUnregistered);
-  if (r.resType == kLinear) return;
+  if (r.resType == kLinear) {
+    const auto bits = static_cast<size_t>(channels(r.res.linear.desc).bits());
+    require(bits == 0 || r.res.linear.sizeInBytes / (bits / 8) <=
+                             linear_texture_width(device.machine(), static_cast<int>(bits)));
+    return;
+  }
   const auto& rows = r.res.pitch2D;
   require(rows.pitchInBytes % value(kPitchAlignment) == 0 && rows.pitchInBytes <= value(kMostPitch));
   require(rows.width <= value(kMostWidth) && rows.height <= value(kMostHeight));
@@ -246,9 +256,11 @@ isa::Texture surface_of(const Device& device, const cudaResourceDesc& resource) 
   require(resource.resType >= kArray && resource.resType <= kPitch2d);
   require(resource.resType != kMipmapped);
   if (resource.resType >= kLinear) throw Failure(Code::kInvalidChannelDescriptor);
+  const Array& array = array_of(device, resource.res.array.array);
+  require((array.flags & Array::kSurface) != 0);
   isa::Texture t;
   set_geometry(device, resource, t);
-  t.surface = array_of(device, resource.res.array.array).data;
+  t.surface = array.data;
   return t;
 }
 

@@ -55,6 +55,9 @@ AttributeValue get(const Stream& stream, int attribute) {
 }
 void set(Stream& stream, int attribute, const AttributeValue& value) {
   require(std::ranges::find(kOfStreams, attribute) != std::end(kOfStreams));
+  constexpr int kAutomatic = 1, kBlockingSync = 4;  // cudaSynchronizationPolicy
+  if (attribute == kSynchronization)
+    require(read<int>(value) >= kAutomatic && read<int>(value) <= kBlockingSync);
   if (attribute == kPriority) stream.priority = read<int>(value);
   stream.attributes[attribute] = value;
 }

@@ -252,7 +252,8 @@ void* beside_this(const char* library) {
 cudaError_t driver_function(const char* symbol, void** function, unsigned version, unsigned long long flags,
                             int* status) {
   return call([&](Device&) {
-    require(symbol != nullptr && function != nullptr);
+    constexpr unsigned long long kFlags = 3;
+    require(symbol != nullptr && function != nullptr && (flags & ~kFlags) == 0);
     *function = nullptr;
     static void* const driver = beside_this("libcuda.so.1");
     using LookUp = int (*)(const char*, void**, int, unsigned long long, int*);

@@ -138,10 +138,10 @@ GPUSIM_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
 }
 GPUSIM_EXPORT cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return call([&](Device& device) {
-    require(pointer != nullptr && (flags == 1 || flags == 2));
+    require(pointer != nullptr && bytes != 0 && (flags == 1 || flags == 2));
     refuse_if_unsafe();
     device.check();
-    *pointer = bytes == 0 ? nullptr : device.allocate_managed(bytes);
+    *pointer = device.allocate_managed(bytes);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
@@ -238,6 +238,13 @@ std::map<uint64_t, Advice>& advice() {
   return all;
 }
 
+/// A place where managed memory can be: the device, the host or a node of its memory.
+void check_place(cudaMemLocation where) {
+  constexpr int kLastPlace = 4;  // cudaMemLocationTypeHostNumaCurrent
+  require(where.type >= kOnDevice && where.type <= kLastPlace);
+  require(where.type != kOnDevice || where.id == 0, Code::kInvalidDevice);
+}
+
 /// The allocation of managed memory in which the range lies.
 uint64_t managed_at(const Device& device, const void* pointer, size_t bytes) {
   require(pointer != nullptr && bytes != 0);
@@ -256,6 +263,7 @@ cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation 
         a.read_mostly = what == kSetReadMostly;
         return;
       case kSetPreferred:
+        check_place(where);
         a.preferred = where;
         return;
       case kUnsetPreferred:
@@ -263,6 +271,7 @@ cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation 
         return;
       case kSetAccessed:
       case kUnsetAccessed:
+        check_place(where);
         a.accessed = what == kSetAccessed;
         return;
       default:
@@ -271,13 +280,14 @@ cudaError_t advise(const void* pointer, size_t bytes, int what, cudaMemLocation 
   });
 }
 void prefetch(const Device& device, const void* pointer, size_t bytes, cudaMemLocation where) {
-  require(where.type != kOnDevice || where.id == 0, Code::kInvalidDevice);
+  check_place(where);
   advice()[managed_at(device, pointer, bytes)].prefetched = where;
 }
-cudaError_t prefetch(const void* pointer, size_t bytes, cudaMemLocation where, cudaStream_t stream,
-                     Default null) {
+cudaError_t prefetch(const void* pointer, size_t bytes, cudaMemLocation where, unsigned flags,
+                     cudaStream_t stream, Default null) {
   return call([&](Device& device) {
     (void)stream_of(device, stream, null);
+    require(flags == 0);
     prefetch(device, pointer, bytes, where);
   });
 }
@@ -332,13 +342,13 @@ GPUSIM_EXPORT cudaError_t cudaMemRangeGetAttributes(void** data, size_t* data_by
 GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int what, cudaMemLocation where) {
   return advise(p, bytes, what, where);
 }
-GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation where, unsigned,
-                                               cudaStream_t stream) {
-  return prefetch(p, bytes, where, stream, Default::kLegacy);
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation where,
+                                               unsigned flags, cudaStream_t stream) {
+  return prefetch(p, bytes, where, flags, stream, Default::kLegacy);
 }
 GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, cudaMemLocation where,
-                                                    unsigned, cudaStream_t stream) {
-  return prefetch(p, bytes, where, stream, Default::kThread);
+                                                    unsigned flags, cudaStream_t stream) {
+  return prefetch(p, bytes, where, flags, stream, Default::kThread);
 }
 namespace {
 /// Location `i` holds from the range on that `first[i]` numbers.
@@ -379,15 +389,15 @@ GPUSIM_EXPORT cudaError_t cudaMemAdvise_v2(const void* p, size_t bytes, int what
   return advise(p, bytes, what, where);
 }
 GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int device, cudaStream_t stream) {
-  return prefetch(p, bytes, location_of(device), stream, Default::kLegacy);
+  return prefetch(p, bytes, location_of(device), 0, stream, Default::kLegacy);
 }
 GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, int device,
                                                     cudaStream_t stream) {
-  return prefetch(p, bytes, location_of(device), stream, Default::kThread);
+  return prefetch(p, bytes, location_of(device), 0, stream, Default::kThread);
 }
 GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, cudaMemLocation where,
-                                                  unsigned, cudaStream_t stream) {
-  return prefetch(p, bytes, where, stream, Default::kLegacy);
+                                                  unsigned flags, cudaStream_t stream) {
+  return prefetch(p, bytes, where, flags, stream, Default::kLegacy);
 }
 #endif
 namespace {

@@ -204,10 +204,11 @@ bool Device::release(void* memory) {
   return memory_.release(base);
 }
 
-bool Device::release_host(void* memory) {
+bool Device::release_host(void* memory, bool registered) {
   const auto base = reinterpret_cast<uint64_t>(memory);
   const auto host = host_memory_.find(base);
   if (host == host_memory_.end() || host->second.memory != PointerKind::Memory::kHost) return false;
+  if (host->second.registered != registered) return false;
   host_memory_.erase(host);
   host_ranges_.remove(base);
   forget_memory(base);
@@ -223,15 +224,17 @@ void Device::register_host(void* memory, uint64_t bytes, unsigned flags) {
     throw Failure(Code::kInvalidValue);
   if (!memory_.adopt(memory, bytes, fmt::format("registered host memory {}", ++allocations_)))
     throw Failure(Code::kHostMemoryAlreadyRegistered);
-  host_memory_[base] = {PointerKind::Memory::kHost, flags};
+  host_memory_[base] = {PointerKind::Memory::kHost, flags, true};
   host_ranges_.add(base, base + bytes);
   watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);
 }
 
 void Device::unregister_host(void* memory) {
-  if (release_host(memory)) return;
+  if (release_host(memory, true)) return;
   // Inside of a piece is another mistake than nowhere.
-  const bool inside = pointer_kind(memory).memory == PointerKind::Memory::kHost;
+  const PointerKind kind = pointer_kind(memory);
+  const bool inside =
+      kind.memory == PointerKind::Memory::kHost && kind.base != reinterpret_cast<uint64_t>(memory);
   throw Failure(inside ? Code::kInvalidValue : Code::kHostMemoryNotRegistered);
 }
 

@@ -70,7 +70,8 @@ class Device {
   std::byte* allocate_managed(uint64_t bytes);
   /// False if nothing of that kind begins there.
   bool release(void* memory);
-  bool release_host(void* memory);
+  /// Of allocate_host(), or of register_host().
+  bool release_host(void* memory, bool registered = false);
   void register_host(void* memory, uint64_t bytes, unsigned flags);
   void unregister_host(void* memory);
   [[nodiscard]] PointerKind pointer_kind(const void* pointer) const;
@@ -354,6 +355,7 @@ class Device {
   struct HostFlags {
     PointerKind::Memory memory;
     unsigned flags;
+    bool registered = false;  ///< memory of the program, not of allocate_host()
   };
   std::map<uint64_t, HostFlags> host_memory_;
   comp::HostRanges host_ranges_;  ///< what timed kernels reach over the host's link

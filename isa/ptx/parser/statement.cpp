@@ -237,6 +237,13 @@ Operand ModuleParser::parse_operand(Opcode op, int depth) {
     o.negated = true;
     return o;
   }
+  if (op == Opcode::kVideo && at("-") && ahead_.kind == Token::Kind::kIdentifier &&
+      ahead_.text != "WARP_SZ") {
+    take();
+    Operand o = parse_name_operand(op);
+    o.negated = true;  // of vmad
+    return o;
+  }
   const SourceLoc loc = token_.loc;
   if (token_.kind == Token::Kind::kEnd || at(";") || at(",")) fail_here("an operand");
   const Constant c = parse_constant();

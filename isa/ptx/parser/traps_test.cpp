@@ -263,23 +263,34 @@ TEST(Traps, FamiliesThatTheTableOfSpellingsJudges) {
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
     vadd4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;
+    vmad.s32.u32.u32 %r1, -%r2.b0, %r3.h1, %r4;
+    vmad.s32.s32.s32.sat %r1, %r2, %r3, -%r4;
     fence.proxy.async.shared::cta;
     suld.b.2d.v2.b32.trap {%r1, %r2}, [%rd1, {%r3, %r4}];
     cvt.rna.tf32.f32 %r1, %r2;)"));
   EXPECT_EQ(test::messages(verify_module(m)), "");
   // What is wrong with their operands is an error, and so is a modifier that they do not have.
   for (const char* statement :
-       {"cp.async.cg.shared.global [%r1], [%rd1], 8;", "cp.async.ca.shared.global [%r1], [%rd1], 16, 17;",
-        "cp.async.ca.shared.global %r1, [%rd1], 16;", "mbarrier.test_wait.shared.b64 %p, [%r1], %r2;",
+       {"vmad.s32.u32.u32 %r1, -%r2, %r3, -%r4;",
+        "vmad.s32.u32.u32.po %r1, %r2, %r3, -%r4;",
+        "vadd.s32.u32.u32 %r1, -%r2, %r3;",
+        "cp.async.cg.shared.global [%r1], [%rd1], 8;",
+        "cp.async.ca.shared.global [%r1], [%rd1], 16, 17;",
+        "cp.async.ca.shared.global %r1, [%rd1], 16;",
+        "mbarrier.test_wait.shared.b64 %p, [%r1], %r2;",
         "mbarrier.init.shared.b32 [%r1], %r2;",
         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1,%r2,%r3,%r4}, [%r5];",
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5}, "
         "{%f1,%f2,%f3,%f4};",
-        "vadd4.u32.u32.u32 %f1, %r2, %r3, %r4;", "vadd.u32.u32.u32.clamp %r1, %r2, %r3;",
+        "vadd4.u32.u32.u32 %f1, %r2, %r3, %r4;",
+        "vadd.u32.u32.u32.clamp %r1, %r2, %r3;",
         "suld.b.2d.v2.b32 {%r1, %r2}, [%rd1, {%r3, %r4}];",
-        "suld.b.2d.v2.b32.trap {%r1, %r2}, [%rd1, {%r3}];", "mbarrier.arrive.shared.b64 [%r1];",
-        "suld.b.3d.b32.zero %r1, [%rd1, {%r3, %r4, %r5}];", "vadd.u32.u32.u32 %r1.b0, %r2, %r3;",
-        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r5];", "suld.b.1d.b32.trap %r1, [%r2, {%r3}];",
+        "suld.b.2d.v2.b32.trap {%r1, %r2}, [%rd1, {%r3}];",
+        "mbarrier.arrive.shared.b64 [%r1];",
+        "suld.b.3d.b32.zero %r1, [%rd1, {%r3, %r4, %r5}];",
+        "vadd.u32.u32.u32 %r1.b0, %r2, %r3;",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r5];",
+        "suld.b.1d.b32.trap %r1, [%r2, {%r3}];",
         "cvt.rna.tf32.f32 %rd1, %f2;"}) {
     const Module bad = parse_ok(kernel(
         std::string(".reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;\n") + statement));

@@ -95,6 +95,9 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
     case kVideo:
       check_destination(i, i.operands[0], Type::kU32, false);
       for (size_t k = 1; k < i.operands.size(); ++k) check_source(i, i.operands[k], Type::kU32, false);
+      if (!video_form(i) && std::ranges::any_of(i.operands, &Operand::negated))
+        return error(fmt::format("'{}' cannot negate these operands", name()),
+                     "vmad without .po may negate a or b, or c");
       if (!video_form(i))
         return error(fmt::format("'{}' does not have these parts of its operands", name()),
                      "such as %r1.b0 or %r1.h1, of SIMD instructions %r1.b20, %r2.b7654, %r3.h32");
