@@ -287,6 +287,19 @@ TEST(Extended, BlocksBeginOneAfterTheOther) {
   EXPECT_NEAR(cycles(400), 400 * 50 + 630, 100);
 }
 
+TEST(Extended, BlocksOfALaterRoundWaitForTheirTurnToBegin) {
+  const std::vector<Segment> segments{segment(1, 100, 500, Wait::kData), segment(1, 30, 0, Wait::kEnd)};
+  Parameters p = test::plain_machine();
+  const auto later = [&](double interval) {
+    p.block_interval = interval;
+    return round_time(stages_of(test::workload(segments, 400, 1, 4), p), 4, 40, false);
+  };
+  // A round's 40 blocks are given out in as long as one takes that waits for nobody: both limits are felt.
+  EXPECT_NEAR(later(0), 630, 1);
+  EXPECT_NEAR(later(630 / 40.0), 630 * std::pow(2, 0.25), 2);
+  EXPECT_NEAR(later(100), 40 * 100, 1);
+}
+
 TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
   const auto cycles = [](double memory, uint64_t blocks) {
     Segment s = segment(100, 100, 0, Wait::kEnd);
