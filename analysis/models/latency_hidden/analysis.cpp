@@ -127,6 +127,11 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
 
 }  // namespace
 
+void use_sms(double blocks, Parameters& p) {
+  p.used_sms = std::max(1.0, std::min(p.sms, blocks));
+  p.ports = std::max(1.0, std::min(std::ceil(p.sms / std::max(1.0, p.port_sms)), blocks));
+}
+
 Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& counts,
                    const DataSheet& sheet, uint64_t sms) {
   Subject s;
@@ -139,10 +144,7 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
   s.parameters = measured_parameters(machine, sheet);
   s.parameters.sms = static_cast<double>(sms);
   add_translation(counts, s.parameters);
-  const auto blocks = static_cast<double>(s.code.shape.blocks);
-  s.parameters.used_sms = std::max(1.0, std::min(s.parameters.sms, blocks));
-  s.parameters.ports =
-      std::max(1.0, std::min(std::ceil(s.parameters.sms / std::max(1.0, s.parameters.port_sms)), blocks));
+  use_sms(static_cast<double>(s.code.shape.blocks), s.parameters);
   const LaunchShape& shape = s.code.shape;
   s.occupancy =
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),
