@@ -25,6 +25,8 @@ LoadLevels load_levels(const Counts& c, const Parameters& p, const Code& code, d
   if (p.l1_latency > 0) levels.l1_share = c.l1_loads > 0 ? c.l1_hits / c.l1_loads : 0;
   if (p.l2_latency > 0)
     levels.l2_share = c.l2_reads > 0 ? (1 - levels.l1_share) * std::min(1.0, c.l2_read_hits / c.l2_reads) : 0;
+  if (p.l2_latency > 0 && c.l2_atomics > 0)
+    levels.l2_share_of_atomics = std::min(1.0, c.l2_atomic_hits / c.l2_atomics);
   const auto blocks = static_cast<double>(shape.blocks);
   const double together = std::min(blocks, blocks_per_sm * p.sms);
   levels.first_round = 1 / std::ceil(blocks / together);

@@ -60,7 +60,7 @@ struct Parameters {
   double l2_bytes = 0;  ///< per core cycle, all SMs; 0: there is none
   double l1_bytes = 0;  ///< per core cycle and SM; 0: there is none
   double row = 0;       ///< core cycles of all memory that a row costs which has to be opened; 0: not known
-  double request = 0;   ///< core cycles of an SM that one of its transactions takes; 0: not known
+  double request = 0;       ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
@@ -93,8 +93,9 @@ struct LoadLevels {
   /// Share of the rounds in which data are new to all warps of the machine, which begin together; and bytes
   /// that memory read, per warp.
   double first_round = 0, of_memory = 0;
-  double beyond_l2 = 0;  ///< bytes per warp that the L2 lacked when they were asked for
-  double sent = 1;       ///< of what the SM's cache lacks: the rest waits for data on their way
+  double beyond_l2 = 0;            ///< bytes per warp that the L2 lacked when they were asked for
+  double sent = 1;                 ///< of what the SM's cache lacks: the rest waits for data on their way
+  double l2_share_of_atomics = 0;  ///< which the L2 performs: of their sectors, those that it has
   /// Mean latency of a load that waits for the slowest of so many transactions.
   [[nodiscard]] double latency(double transactions) const;
   [[nodiscard]] double latency(const Served& by) const;

@@ -377,6 +377,33 @@ TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
   EXPECT_DOUBLE_EQ(kMemory.latency(4), 560);
 }
 
+/// Waits of a warp for what `access` gives, on a machine whose L2 has so much of atomics.
+double waits_for(const char* access, double transactions, double l2_share_of_atomics) {
+  const Code plain =
+      test::code_of(std::string(".version 1.4\n.target sm_13\n.entry k(.param .u32 p)\n{\n.reg .u32 %r<9>;\n"
+                                "ld.param.u32 %r1, [p];\nmov.u32 %r2, 1;\n") +
+                        access + "\nadd.u32 %r4, %r3, %r2;\nst.global.u32 [%r1], %r4;\nexit;\n}\n",
+                    [](uint32_t) { return 1.0; });
+  Code code = plain;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (is_long(code.image.ops[pc])) code.counts[pc].transactions = transactions;
+  LoadLevels levels{0, 0, 0, 200, 600};
+  levels.l2_share_of_atomics = l2_share_of_atomics;
+  const Parameters p = test::c1060();
+  double sum = 0;
+  for (const Segment& s : find_segments(code, p, levels, 8)) sum += s.wait;
+  return sum;
+}
+
+TEST(LoadLevels, AnAtomicFindsInTheL2WhatAtomicsDo) {
+  constexpr const char* kAtomic = "atom.global.add.u32 %r3, [%r1], %r2;";
+  constexpr const char* kLoad = "ld.global.u32 %r3, [%r1];";
+  const double memory = waits_for(kAtomic, 1, 0);
+  EXPECT_NEAR(memory - waits_for(kAtomic, 1, 1), 600 - 200, 1e-9);
+  EXPECT_NEAR(memory - waits_for(kAtomic, 1, 0.75), 0.75 * (600 - 200), 1e-9);
+  EXPECT_EQ(waits_for(kLoad, 1, 1), waits_for(kLoad, 1, 0)) << "of all that is loaded it has nothing";
+}
+
 TEST(Path, LoopsAreFoundWithTheirRounds) {
   const Code code = test::code_of(kNested, [&](uint32_t line) {
     return line >= 16 && line <= 19 ? 40 : line >= 13 && line <= 22 ? 10 : 1;

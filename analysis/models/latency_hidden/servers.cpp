@@ -66,8 +66,11 @@ Served Servers::next(const MicroOp& op, uint32_t pc) {
   const auto all = [&n](double hits, double behind) {
     return Served{std::pow(hits, n), std::pow(std::min(1.0, hits + (1 - hits) * behind), n), hits};
   };
+  // The L2 performs atomics, which warps also use to look at flags until another block has set them: what it
+  // has of their words is not what it has of all that is loaded.
+  if (op.kind == OpKind::kAtomic) return all(0, levels_.l2_share_of_atomics);
   if (p_.cache_sector <= 0) return all(levels_.l1_share, second);
-  if (op.kind == OpKind::kAtomic || op.memory.bypasses_l1) return all(0, second);
+  if (op.memory.bypasses_l1) return all(0, second);
   if (!goes_through_cache(op) || visited_ >= reuse_.visits.size()) return all(levels_.l1_share, second);
   const OwnReuse::Visit& visit = reuse_.visits[visited_++];
   if (visit.alike) n = 1;
