@@ -60,6 +60,7 @@ struct Parameters {
   double l2_bytes = 0;  ///< per core cycle, all SMs; 0: there is none
   double l1_bytes = 0;  ///< per core cycle and SM; 0: there is none
   double row = 0;       ///< core cycles of all memory that a row costs which has to be opened; 0: not known
+  double refresh = 0, refreshed = 0;  ///< core cycles of a bank's refresh, and its share of the time
   double request = 0;       ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
@@ -84,7 +85,14 @@ struct Parameters {
 /// and what share of them hits in that cache.
 struct Served {
   double all_l1 = 0, none_memory = 0, hits = 0;
+  double missed = 1;  ///< transactions that memory serves, of loads that it serves any of
+  double later = 0;   ///< core cycles by which its slowest transaction of memory comes after one alone
 };
+
+/// How much longer than one access of memory, which the latency is of, the slowest of `accesses` takes that
+/// go to banks of their own: a bank is refreshed for so many core cycles, and for such a share of the time.
+/// Each access waits for what is left of a refresh, with that probability.
+[[nodiscard]] double wait_for_refresh(double accesses, double cycles, double share);
 
 /// Which level serves a transaction of a load, and how long that takes one warp alone.
 struct LoadLevels {
