@@ -112,6 +112,7 @@ MUTANTS = (
              "LoadLevels.*"),
     _by_test("latency_hidden/advice.cpp", "warps_of(w.shape) / warps_of(launch)", "2 * warps_of(w.shape) / warps_of(launch)",
              "AdvisedChange.*"),
+    _by_test("latency_hidden/analysis.cpp", "p.l2_bytes > 0 ? parts.others : p.uneven;", "p.uneven;", "Extended.*"),
     _by_test("latency_hidden/estimate.cpp", "kFaster = 0.02;", "kFaster = 0.04;", "Extended.*"),
     _by_test("latency_hidden/advice.cpp", "kLine = 128, kSectorBytes = 32;", "kLine = 64, kSectorBytes = 32;", "AdvisedChange.*"),
     _by_test("latency_hidden/advice.cpp", "std::max(kSectorBytes * c.executed", "std::max(2 * kSectorBytes * c.executed", "AdvisedChange.*"),

@@ -87,18 +87,24 @@ void scale_to_memory(const Counts& c, Subject& s) {
   }
 }
 
-/// Requests of atomics to the partition that is busiest at the time, for one to the mean, if all others are
-/// even: counts in few words are, whatever else a kernel reads and writes.
-double uneven_atomics(const Counts& c, const Code& code, double partitions) {
+/// Requests to the partition that is busiest at the time, for one to the mean.
+struct Uneven {
+  double atomics = 1, others = 1;
+};
+
+/// Of atomics, if all others are even: counts in few words are, whatever else a kernel reads and writes.
+/// Others have what is left of that of all requests.
+Uneven uneven_parts(const Counts& c, const Code& code, double partitions, double all) {
   double atomics = 0;
   for (size_t pc = 0; pc < code.counts.size(); ++pc)
     if (code.image.ops[pc].kind == isa::OpKind::kAtomic && is_long(code.image.ops[pc]))
       atomics += code.counts[pc].transactions;
   atomics *= static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
-  if (atomics <= 0 || c.requests <= 0) return 1;
+  if (atomics <= 0 || c.requests <= 0) return {1, all};
   const double share = std::min(1.0, atomics / c.requests);
   const double busiest = partitions * c.to_busiest / c.requests - (kRandomlyUneven - 1);
-  return std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+  const double of_atomics = std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+  return {of_atomics, share < 1 ? std::clamp((busiest - share * of_atomics) / (1 - share), 1.0, all) : all};
 }
 
 /// Memory's partitions and rows, and how alike warps are.
@@ -107,7 +113,9 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   if (c.requests > 0)
     p.uneven = std::max(
         1.0, c.to_busiest * static_cast<double>(machine.l2.partitions) / c.requests / kRandomlyUneven);
-  p.uneven_atomics = uneven_atomics(c, s.code, static_cast<double>(machine.l2.partitions));
+  const Uneven parts = uneven_parts(c, s.code, static_cast<double>(machine.l2.partitions), p.uneven);
+  p.uneven_atomics = parts.atomics;
+  p.uneven_bytes = p.l2_bytes > 0 ? parts.others : p.uneven;  // without an L2 atomics are in memory
   double memory = 0, read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
   for (const Segment& seg : s.workload.segments) {
@@ -116,7 +124,7 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   }
   p.turns = turns_of(read, written);
   for (const Segment& seg : s.workload.segments)
-    memory += warps * seg.weight * memory_time(seg, p) / p.uneven;
+    memory += warps * seg.weight * memory_time(seg, p) / p.uneven_bytes;
   const double rows = p.row * c.rows;
   if (memory > 0) p.rows = near_limits(memory, rows, 0) / memory;
   const double mean = warps > 0 ? c.executed / warps : 0;

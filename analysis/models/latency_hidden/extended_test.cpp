@@ -252,12 +252,17 @@ TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
     counts.requests = requests;
     counts.to_busiest = to_busiest;
     return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
-        .parameters.uneven_atomics;
+        .parameters;
   };
-  EXPECT_NEAR(uneven(20, 10 + 2), 5, 0.2);
-  EXPECT_NEAR(uneven(20, 5 + 2), 2.5, 0.2);  // in two
-  EXPECT_EQ(uneven(20, 4), 1);
-  EXPECT_EQ(uneven(0, 0), 1);
+  EXPECT_NEAR(uneven(20, 10 + 2).uneven_atomics, 5, 0.2);
+  EXPECT_NEAR(uneven(20, 5 + 2).uneven_atomics, 2.5, 0.2);  // in two
+  EXPECT_EQ(uneven(20, 4).uneven_atomics, 1);
+  EXPECT_EQ(uneven(0, 0).uneven_atomics, 1);
+  // What atomics bring out of balance is no one's bytes; what is more than they could is the others'.
+  EXPECT_GT(uneven(20, 10 + 2).uneven, 2.5);
+  EXPECT_NEAR(uneven(20, 10 + 2).uneven_bytes, 1, 1e-9);
+  EXPECT_NEAR(uneven(20, 10 + 5).uneven_bytes, 2.5, 0.2);
+  EXPECT_EQ(uneven(20, 4).uneven_bytes, 1);
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
@@ -480,7 +485,7 @@ TEST(Extended, MemoryIsSlowerByItsBusiestPartitionAndByRows) {
   s.read = 200;
   Parameters p = test::plain_machine();
   EXPECT_DOUBLE_EQ(memory_time(s, p), 2);
-  p.uneven = 3;
+  p.uneven_bytes = 3;
   EXPECT_DOUBLE_EQ(memory_time(s, p), 6);
   p.rows = 1.5;
   EXPECT_DOUBLE_EQ(memory_time(s, p), 9);

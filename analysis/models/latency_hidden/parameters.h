@@ -75,6 +75,7 @@ struct Parameters {
   double turns = 0;           ///< turns_of() all bytes of the kernel, whose warps read while others write
   double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
   double uneven_atomics = 1;  ///< the same of atomics
+  double uneven_bytes = 1;    ///< of what memory and L2 move: what atomics on few words are not the cause of
   double rows = 1;            ///< memory's time with opening rows, for one without
   double translation = 0;     ///< core cycles that an access waits for its pages
 
