@@ -251,8 +251,7 @@ TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
     Counts counts;
     counts.requests = requests;
     counts.to_busiest = to_busiest;
-    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
-        .parameters;
+    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14).parameters;
   };
   EXPECT_NEAR(uneven(20, 10 + 2).uneven_atomics, 5, 0.2);
   EXPECT_NEAR(uneven(20, 5 + 2).uneven_atomics, 2.5, 0.2);  // in two
