@@ -133,8 +133,7 @@ double LoadLevels::latency(const Served& by) const {
 
 double wait_for_refresh(double accesses, double cycles, double share) {
   if (share <= 0) return 0;
-  // The mean of the longest of n waits, each longer than x of its T cycles with the probability p (1 - x /
-  // T).
+  // The mean of the longest of n waits: each is longer than x with the probability share * (1 - x / cycles).
   const auto longest = [&](double n) {
     return cycles * (1 - (1 - std::pow(1 - share, n + 1)) / ((n + 1) * share));
   };
