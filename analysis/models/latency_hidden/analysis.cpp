@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/models/latency_hidden/own_reuse.h"
+#include "components/sm/register_banks.h"
 #include "components/sm/timing.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -146,10 +147,15 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
                    const DataSheet& sheet, uint64_t sms) {
   Subject s;
   s.code = std::move(code);
-  if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
+  const bool codes = machine.scheduler.dependences == core::Dependences::kControlCodes;
+  if (codes || machine.sm.register_banks != 0) {
     std::string problem;  // the machine's run had none
-    s.code.codes = comp::control_codes(
-        s.code.image, comp::build_timing(machine, problem).of_scheduler.front(), machine.scheduler);
+    const comp::TimingTables table = comp::build_timing(machine, problem);
+    const comp::ClassTimings& timings = table.of_scheduler.front();
+    if (codes) s.code.codes = comp::control_codes(s.code.image, timings, machine.scheduler);
+    if (machine.sm.register_banks != 0)
+      s.code.bank_delays = comp::register_bank_delays(
+          s.code.image, {machine.sm.register_banks, machine.sm.register_bank_reads}, timings, s.code.codes);
   }
   s.parameters = measured_parameters(machine, sheet);
   s.parameters.sms = static_cast<double>(sms);

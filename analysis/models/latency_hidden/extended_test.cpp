@@ -160,6 +160,21 @@ TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
   EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
 }
 
+TEST(Extended, RegistersLieInBanksWhereTheMachineHasThem) {
+  const auto delays = [](const char* config) {
+    const core::MachineConfig machine =
+        core::load_machine(std::string(GPUSIM_SOURCE_DIR "/configs/") + config + ".cfg", {}, {});
+    Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+    code.shape.blocks = 36;
+    code.shape.threads_per_block = 256;
+    code.shape.warps_per_block = 8;
+    return subject_of(machine, std::move(code), Counts(), known_data_sheet(machine.gpu.name), 10)
+        .code.bank_delays.size();
+  };
+  EXPECT_GT(delays("h200"), 10u);
+  EXPECT_EQ(delays("tesla_v100"), 0u);
+}
+
 TEST(Extended, NobodyWaitsForWhatAMissOfTheL2BringsBesides) {
   const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
   const auto waits = [&](double dram_read, double lacked) {

@@ -377,6 +377,24 @@ TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
   EXPECT_DOUBLE_EQ(kMemory.latency(4), 560);
 }
 
+TEST(Segments, OperationsWhoseRegistersLieInOneBankKeepTheirUnit) {
+  Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+  const Parameters p = test::c1060();
+  const auto busy = [&] {
+    double sum = 0;
+    for (const Segment& s : find_segments(code, p, kMemory, 8))
+      for (const double b : s.busy) sum += s.weight * b;
+    return sum;
+  };
+  const double without = busy();
+  double delayed = 0;
+  code.bank_delays.assign(code.image.ops.size(), 3);
+  for (const isa::MicroOp& op : code.image.ops)
+    if (op.kind == isa::OpKind::kAlu) delayed += 3 / p.copies[p.of(op.op_class).unit];
+  ASSERT_GT(delayed, 0);
+  EXPECT_NEAR(busy() - without, delayed, 1e-9) << "of arithmetic alone";
+}
+
 /// Waits of a warp for what `access` gives, on a machine whose L2 has so much of atomics.
 double waits_for(const char* access, double transactions, double l2_share_of_atomics) {
   Code code =
