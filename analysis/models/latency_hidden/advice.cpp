@@ -259,14 +259,20 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
   consider("bank conflicts", "shared-memory accesses without conflicts" + by_launch,
            estimated(std::move(changed), read.counts));
 
-  Workload even = w;
-  const double rounds = std::ceil(now.rounds);
-  even.shape.blocks = static_cast<uint64_t>(rounds * now.resident * p.sms);
-  Estimate full = estimate(even, p);
-  full.cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
-                                    static_cast<double>(even.shape.blocks);
-  consider("grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
-           full);
+  if (other_launch) {
+    Subject given = subject;
+    give_to(*read.launch, given);
+    consider("grid", "as much work" + by_launch.substr(1), estimate(given.workload, given.parameters));
+  } else {
+    Workload even = w;
+    const double rounds = std::ceil(now.rounds);
+    even.shape.blocks = static_cast<uint64_t>(rounds * now.resident * p.sms);
+    Estimate full = estimate(even, p);
+    full.cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
+                                      static_cast<double>(even.shape.blocks);
+    consider("grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
+             full);
+  }
   std::ranges::sort(changes, {}, &Change::cycles);
   return changes;
 }
