@@ -103,6 +103,7 @@ MUTANTS = (
              "Segments.*"),
     _by_test("latency_hidden/extended.cpp", "s.asks * (first - s.chain);", "s.asks * (first - s.chain) / 2;", "Extended.*"),
     _by_test("latency_hidden/segments.cpp", "{bounded, !bounded && only, rounds,", "{bounded, !bounded || only, rounds,", "Path.*"),
+    _by_test("latency_hidden/segments.cpp", "code_.bank_delays[pc] / p_.copies", "2 * code_.bank_delays[pc] / p_.copies", "Segments.*"),
     _by_test("latency_hidden/extended.cpp", "given_out += s.apart;", "given_out += 0.5 * s.apart;", "Extended.*"),
     _by_test("latency_hidden/servers.cpp", "all(0, levels_.l2_share_of_atomics)", "all(0, second)", "LoadLevels.*"),
     _by_test("latency_hidden/parameters.cpp", "machine.dram.rfc_ns * p.core_hz", "2 * machine.dram.rfc_ns * p.core_hz", "Parameters.*"),
