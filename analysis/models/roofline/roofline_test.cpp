@@ -97,6 +97,9 @@ TEST(Roofline, LowOccupancyCountsOnlyIfItCosts) {
   EXPECT_THAT(defects(t), testing::IsEmpty()) << "it is at the roof all the same";
   t.points[0].seconds *= 4;
   EXPECT_THAT(defects(t), testing::ElementsAre(Defect::kLowOccupancy));
+  t.points[0].occupancy = t.points[1].occupancy = 0.4;
+  EXPECT_THAT(defects(t), Not(testing::Contains(Defect::kLowOccupancy))) << "more than a quarter is resident";
+  t.points[0].occupancy = t.points[1].occupancy = 0.1;
   t.points[0].limiter = "registers";
   EXPECT_THAT(diagnose(t, kLow, kHigh)[0].evidence, HasSubstr("blocks per SM limited by registers"));
   t.points[0].blocks = 4;
