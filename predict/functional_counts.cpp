@@ -185,6 +185,8 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
     c.l2_reads = all(run.l2_sectors);
     c.l2_read_hits = all(run.l2_hits);
     c.l2_sectors = all(run.l2_sectors + run.l2_others);
+    c.l2_atomics = all(run.l2_atomics);
+    c.l2_atomic_hits = all(run.l2_atomic_hits);
     c.dram_read = all(t.dram_read_bytes);
     c.dram_written = all(t.dram_written_bytes);
   }

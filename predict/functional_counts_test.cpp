@@ -133,6 +133,25 @@ TEST(FunctionalCounts, SumsOfFloatsInSharedMemoryTakeTheRoundsOfATimedRun) {
   EXPECT_NEAR(lh::predict_kernel(machine, kernels[0]).cycles / static_cast<double>(kernel.cycles), 1, 0.15);
 }
 
+TEST(FunctionalCounts, AtomicsFindTheirWordsInTheL2OnceTheyAreThere) {
+  // Four times a word for each of 256 threads.
+  const auto program = [] {
+    comp::SimulationOptions o = sums_of_floats(4);
+    const size_t at = o.ptx_text.find("atom.shared.add.f32 %f1, [s]");
+    o.ptx_text.replace(at, std::string("atom.shared.add.f32 %f1, [s]").size(),
+                       "atom.global.add.f32 %f1, [%rd1]");
+    return o;
+  };
+  const lh::Counts functional = functional_counts(program()).at(0).counts;
+  const analysis::Recording recording = timed_run(program());
+  const lh::Counts timed = lh::recorded_counts(recording.kernel(0));
+  for (const lh::Counts& c : {functional, timed}) {
+    EXPECT_EQ(c.l2_atomics, 8 * 4 * 4) << "warps, their sectors, and times";
+    EXPECT_EQ(c.l2_atomic_hits, 8 * 4 * 3);
+    EXPECT_EQ(c.l2_reads, 0);
+  }
+}
+
 TEST(FunctionalCounts, WhoDoesNotUseASumOfFloatsWaitsForItsRoundsAllTheSame) {
   constexpr const char* kSum = "red.shared.add.f32";
   const analysis::Recording recording = timed_run(sums_of_floats(16, kSum));

@@ -40,6 +40,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     _check_predict(gpusim)
     _check_figures(gpusim)
     _check_gain(gpusim)
+    _check_gain_with_a_launch(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -70,6 +71,32 @@ def _check_gain(gpusim: Gpusim) -> None:
         gpusim.run("--config", MACHINE, gpusim.source / "workloads/transpose/padded.ptx", "--force", "--out", files[1], "--quiet",
                    *options).require_code(0)
         gpusim.run("analyze", *files, *choose, "change=coalescing").require_code(1).require_error(why)
+
+
+def _check_gain_with_a_launch(gpusim: Gpusim) -> None:
+    """A warp takes a row where a thread did, and small blocks where there were few: changes are predicted with the grid of the second recording."""
+    choose = ("--model", "latency-hidden", "--option")
+
+    def pair_of(name: str, *params: str) -> list[Path]:
+        files = []
+        for when in ("before", "after"):
+            files.append(gpusim.scratch / f"{name}_{when}.h5")
+            gpusim.run("--config", "h200", gpusim.source / f"workloads/advice/{name}.ptx", "--launch", gpusim.source / f"workloads/advice/{name}_{when}.toml",
+                       *params, "--force", "--out", files[-1], "--quiet").require_code(0)
+        return files
+
+    files = pair_of("row_sums", "--param", "ROWS=16384")
+    text = gpusim.run("analyze", *files, *choose, "change=coalescing").require_code(0).out
+    require("only the bytes that threads ask for, by 2048 blocks of 256 threads\n" in text, text)
+    alone = gpusim.run("analyze", files[0], "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]["details"]["kernels"][0]
+    advised = {c["name"]: c["speedup"] for c in alone["changes"]}["coalescing"]
+    gain = gpusim.run("analyze", *files, *choose, "change=coalescing", "--json").require_code(0).json()["models"][0]["predictions"][-1]
+    require(1 < gain["predicted"] < 0.9 * advised, f"2048 blocks have to begin: {gain}, {advised} without them")
+    files = pair_of("few_blocks")
+    text = gpusim.run("analyze", *files, *choose, "change=grid").require_code(0).out
+    require(": as much work by 640 blocks of 64 threads\n" in text, text)
+    text = gpusim.run("analyze", files[0], "--model", "latency-hidden").require_code(0).out
+    require(": as much work in blocks that fill every round (" in text, text)
 
 
 def _check_figures(gpusim: Gpusim) -> None:

@@ -211,9 +211,9 @@ def draw_figures(gpusim: Path, machine: str, sizes: list[int], recordings: Path,
         print(f"drawn: {picture}")
 
 
-GAINS = {"structures": "coalescing", "transposition": "coalescing", "row_sums": "coalescing", "tile_columns": "bank conflicts",
-         "tree": "bank conflicts", "own_rows": "bank conflicts", "gather": "occupancy", "registers": "occupancy", "tail": "grid",
-         "few_blocks": "grid", "chains": "independent work", "twice": "reuse"}
+GAINS = {"structures": "coalescing", "transposition": "coalescing", "row_sums": "coalescing", "layer_norm": "coalescing",
+         "tile_columns": "bank conflicts", "tree": "bank conflicts", "own_rows": "bank conflicts", "gather": "occupancy",
+         "registers": "occupancy", "tail": "grid", "few_blocks": "grid", "chains": "independent work", "twice": "reuse"}
 CLOSE = 0.25  # of the simulated gain
 
 

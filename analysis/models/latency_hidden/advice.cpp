@@ -81,8 +81,19 @@ std::vector<bool> places_of_data(const Code& code) {
   return addresses_of_data(std::move(statements), operations);
 }
 
-double warps_of(const Code& code) {
-  return static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
+double warps_of(const LaunchShape& shape) {
+  return static_cast<double>(shape.blocks) * shape.warps_per_block;
+}
+
+/// An occurrence of the segment is only such a part of one: its work, not its wait.
+void do_part(double part, Segment& s) {
+  s.shorten(s.chain * part, s.wait);
+  for (double& b : s.busy) b *= part;
+  for (double& b : s.behind) b *= part;
+  for (double* of : {&s.operations, &s.walked, &s.loop_walked, &s.issue, &s.in_turn, &s.sooner, &s.asks,
+                     &s.requested, &s.read, &s.written, &s.second})
+    *of *= part;
+  if (s.stored > 0) s.stored *= part;
 }
 
 }  // namespace
@@ -105,7 +116,7 @@ void coalesce(int capability, double partitions, Code& code, Counts& counts) {
     c.transferred = std::min(c.transferred, std::max(kSectorBytes * c.executed, c.requested));
   }
   const Moved after = moved_by(code);
-  follow(before, after, warps_of(code), counts);
+  follow(before, after, warps_of(code.shape), counts);
   // Requests of accesses that are coalesced now go to all partitions alike, the others where they went.
   const double even = counts.requests / std::max(1.0, partitions);
   if (counts.to_busiest > even)
@@ -127,7 +138,7 @@ bool keep_what_is_read_again(Code& code, Counts& counts) {
   const Moved after = moved_by(kept);
   constexpr double kRounding = 1e-9;
   if (after.read > before.read * (0.5 + kRounding)) return false;
-  follow(before, after, warps_of(code), counts);
+  follow(before, after, warps_of(code.shape), counts);
   code = std::move(kept);
   return true;
 }
@@ -144,7 +155,34 @@ void reuse_half(Code& code, Counts& counts) {
   counts.dram_read /= 2;
   counts.l2_read_hits /= 2;
   counts.l1_hits /= 2;
-  follow(before, moved_by(code), warps_of(code), counts);
+  follow(before, moved_by(code), warps_of(code.shape), counts);
+}
+
+void give_to(const LaunchShape& launch, Subject& s) {
+  Workload& w = s.workload;
+  const double part = warps_of(w.shape) / warps_of(launch);
+  w.shape.blocks = launch.blocks;
+  w.shape.threads_per_block = launch.threads_per_block;
+  w.shape.warps_per_block = launch.warps_per_block;
+  w.shape.shared_bytes = launch.shared_bytes;
+  use_sms(static_cast<double>(launch.blocks), s.parameters);
+  s.occupancy =
+      isa::compute_occupancy(s.parameters.limits, static_cast<int>(launch.threads_per_block),
+                             static_cast<int>(w.shape.registers), static_cast<int64_t>(launch.shared_bytes));
+  w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
+  w.longest_path *= part;
+  if (w.segments.empty()) return;
+  const auto waits = std::ranges::max_element(w.segments, {}, &Segment::wait);
+  for (Segment& seg : w.segments) {
+    const double before = seg.passes;
+    seg.weight *= part;
+    seg.passes *= part;
+    if (&seg != &*waits || before <= 0 || seg.passes >= std::min(1.0, before)) continue;
+    const double once = std::min(1.0, before) / seg.passes;
+    seg.weight *= once;
+    seg.passes *= once;
+    do_part(1 / once, seg);
+  }
 }
 
 void without_conflicts(Code& code) {
@@ -164,8 +202,19 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
     if (e.cycles < now.cycles * (1 - kWorthwhile))
       changes.push_back({name, std::move(what), e.cycles, e.factor()});
   };
+  const auto subject_with = [&](Code code, const Counts& counts) {
+    return subject_of(read.machine, std::move(code), counts, read.sheet, read.sms);
+  };
+  // A change of what is accessed may come with a launch of its own.
+  const bool other_launch = read.launch && (read.launch->blocks != w.shape.blocks ||
+                                            read.launch->warps_per_block != w.shape.warps_per_block);
+  const std::string by_launch =
+      other_launch
+          ? fmt::format(", by {} blocks of {} threads", read.launch->blocks, read.launch->threads_per_block)
+          : "";
   const auto estimated = [&](Code code, const Counts& counts) {
-    const Subject s = subject_of(read.machine, std::move(code), counts, read.sheet, read.sms);
+    Subject s = subject_with(std::move(code), counts);
+    if (other_launch) give_to(*read.launch, s);
     return estimate(s.workload, s.parameters);
   };
 
@@ -175,10 +224,11 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
     Code more = subject.code;
     more.shape.registers = 0;
     more.shape.shared_bytes = 0;
+    const Subject fuller = subject_with(std::move(more), read.counts);
     consider("occupancy",
              fmt::format("{} blocks on an SM instead of {}: limited by {}", free.blocks_per_sm,
                          subject.occupancy.blocks_per_sm, subject.occupancy.limiter),
-             estimated(std::move(more), read.counts));
+             estimate(fuller.workload, fuller.parameters));
   }
 
   Workload independent = w;
@@ -191,7 +241,7 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
   Code changed = subject.code;
   Counts counts = read.counts;
   coalesce(p.capability, static_cast<double>(read.machine.l2.partitions), changed, counts);
-  consider("coalescing", "transactions that move only the bytes that threads ask for",
+  consider("coalescing", "transactions that move only the bytes that threads ask for" + by_launch,
            estimated(std::move(changed), counts));
 
   changed = subject.code;
@@ -199,23 +249,30 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
   const bool again = keep_what_is_read_again(changed, counts);
   if (!again) reuse_half(changed, counts);
   consider("reuse",
-           again ? "values that threads read again kept in registers"
-                 : "half the bytes read from memory: values kept in shared memory or registers",
+           (again ? "values that threads read again kept in registers"
+                  : "half the bytes read from memory: values kept in shared memory or registers") +
+               by_launch,
            estimated(std::move(changed), counts));
 
   changed = subject.code;
   without_conflicts(changed);
-  consider("bank conflicts", "shared-memory accesses without conflicts",
+  consider("bank conflicts", "shared-memory accesses without conflicts" + by_launch,
            estimated(std::move(changed), read.counts));
 
-  Workload even = w;
-  const double rounds = std::ceil(now.rounds);
-  even.shape.blocks = static_cast<uint64_t>(rounds * now.resident * p.sms);
-  Estimate full = estimate(even, p);
-  full.cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
-                                    static_cast<double>(even.shape.blocks);
-  consider("grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
-           full);
+  if (other_launch) {
+    Subject given = subject;
+    give_to(*read.launch, given);
+    consider("grid", "as much work" + by_launch.substr(1), estimate(given.workload, given.parameters));
+  } else {
+    Workload even = w;
+    const double rounds = std::ceil(now.rounds);
+    even.shape.blocks = static_cast<uint64_t>(rounds * now.resident * p.sms);
+    Estimate full = estimate(even, p);
+    full.cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
+                                      static_cast<double>(even.shape.blocks);
+    consider("grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
+             full);
+  }
   std::ranges::sort(changes, {}, &Change::cycles);
   return changes;
 }

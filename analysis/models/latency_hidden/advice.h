@@ -1,6 +1,7 @@
 // What would make a kernel faster, computed: what the model reads changed in one respect at a time.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ struct Read {
   const Counts& counts;
   const DataSheet& sheet;
   uint64_t sms = 0;
+  /// Of the changed kernel, if what it accesses is changed and it is known: there may be more warps, each
+  /// with less to do.
+  std::optional<LaunchShape> launch{};
 };
 /// Those that gain anything, most first. `now` is the estimate of `subject`.
 [[nodiscard]] std::vector<Change> changes_that_help(const Read& read, const Subject& subject,
@@ -40,5 +44,8 @@ void coalesce(int capability, double partitions, Code& code, Counts& counts);
 void reuse_half(Code& code, Counts& counts);
 /// Accesses to shared memory take no step more than without conflicts.
 void without_conflicts(Code& code);
+/// The same work by the warps of another launch: each does its part, but waits as long as the longest single
+/// wait before, if it waits at all.
+void give_to(const LaunchShape& launch, Subject& s);
 
 }  // namespace gpusim::analysis::latency_hidden

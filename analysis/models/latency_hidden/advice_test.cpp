@@ -162,6 +162,52 @@ TEST(AdvisedChange, WhatIsReadAgainIsKept) {
   EXPECT_FALSE(keep_what_is_read_again(code, c));
 }
 
+TEST(AdvisedChange, TheWarpsOfAnotherLaunchDoTheirPartAndWaitOnce) {
+  Subject s;
+  s.parameters = test::plain_machine();
+  s.parameters.limits = test::c1060().limits;
+  Segment first, second;
+  first.weight = first.passes = second.weight = second.passes = 1;
+  first.chain = 64;
+  first.wait = 500;
+  first.read = 3200;
+  first.busy = {32};
+  second.chain = 16;
+  second.wait = 400;
+  second.read = 320;
+  second.busy = {8};
+  s.workload = test::workload({first, second}, 10, 8, 1);
+  s.workload.shape.registers = 16;
+  LaunchShape launch = s.workload.shape;
+  launch.blocks = 160;
+  launch.threads_per_block = 128;
+  launch.warps_per_block = 4;
+  give_to(launch, s);
+  // Eight times as many warps: all wait for the longer latency, and one in eight of the other.
+  const Workload& w = s.workload;
+  EXPECT_EQ(w.shape.blocks, 160u);
+  EXPECT_EQ(w.shape.warps_per_block, 4u);
+  EXPECT_EQ(w.blocks_per_sm, 8u);
+  EXPECT_DOUBLE_EQ(w.segments[0].passes, 1);
+  EXPECT_DOUBLE_EQ(w.segments[0].wait, 500);
+  EXPECT_DOUBLE_EQ(w.segments[0].chain, 8);
+  EXPECT_DOUBLE_EQ(w.segments[1].passes, 1 / 8.0);
+  double read = 0, busy = 0;
+  for (const Segment& seg : w.segments) {
+    read += seg.weight * seg.read;
+    busy += seg.weight * seg.busy[0];
+  }
+  EXPECT_DOUBLE_EQ(read, 3520 / 8.0) << "no more is read";
+  EXPECT_DOUBLE_EQ(busy, 40 / 8.0);
+  EXPECT_EQ(s.parameters.used_sms, 10);
+  // A loop goes round less often; each round is what it was.
+  s.workload.segments[0].passes = s.workload.segments[0].weight = 64;
+  launch.blocks *= 8;
+  give_to(launch, s);
+  EXPECT_DOUBLE_EQ(s.workload.segments[0].passes, 8);
+  EXPECT_DOUBLE_EQ(s.workload.segments[0].chain, 8);
+}
+
 TEST(AdvisedChange, SharedMemoryWithoutConflicts) {
   Code code = test::code_of(test::workload_text("matmul/tiled_16x16.ptx"), [](uint32_t) { return 3.0; });
   size_t shared = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/models/latency_hidden/own_reuse.h"
+#include "components/sm/register_banks.h"
 #include "components/sm/timing.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -25,6 +26,8 @@ LoadLevels load_levels(const Counts& c, const Parameters& p, const Code& code, d
   if (p.l1_latency > 0) levels.l1_share = c.l1_loads > 0 ? c.l1_hits / c.l1_loads : 0;
   if (p.l2_latency > 0)
     levels.l2_share = c.l2_reads > 0 ? (1 - levels.l1_share) * std::min(1.0, c.l2_read_hits / c.l2_reads) : 0;
+  if (p.l2_latency > 0 && c.l2_atomics > 0)
+    levels.l2_share_of_atomics = std::min(1.0, c.l2_atomic_hits / c.l2_atomics);
   const auto blocks = static_cast<double>(shape.blocks);
   const double together = std::min(blocks, blocks_per_sm * p.sms);
   levels.first_round = 1 / std::ceil(blocks / together);
@@ -85,18 +88,24 @@ void scale_to_memory(const Counts& c, Subject& s) {
   }
 }
 
-/// Requests of atomics to the partition that is busiest at the time, for one to the mean, if all others are
-/// even: counts in few words are, whatever else a kernel reads and writes.
-double uneven_atomics(const Counts& c, const Code& code, double partitions) {
+/// Requests to the partition that is busiest at the time, for one to the mean.
+struct Uneven {
+  double atomics = 1, others = 1;
+};
+
+/// Of atomics, if all others are even: counts in few words are, whatever else a kernel reads and writes.
+/// Others have what is left of that of all requests.
+Uneven uneven_parts(const Counts& c, const Code& code, double partitions, double all) {
   double atomics = 0;
   for (size_t pc = 0; pc < code.counts.size(); ++pc)
     if (code.image.ops[pc].kind == isa::OpKind::kAtomic && is_long(code.image.ops[pc]))
       atomics += code.counts[pc].transactions;
   atomics *= static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
-  if (atomics <= 0 || c.requests <= 0) return 1;
+  if (atomics <= 0 || c.requests <= 0) return {1, all};
   const double share = std::min(1.0, atomics / c.requests);
   const double busiest = partitions * c.to_busiest / c.requests - (kRandomlyUneven - 1);
-  return std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+  const double of_atomics = std::clamp((busiest - (1 - share)) / share, 1.0, partitions);
+  return {of_atomics, share < 1 ? std::clamp((busiest - share * of_atomics) / (1 - share), 1.0, all) : all};
 }
 
 /// Memory's partitions and rows, and how alike warps are.
@@ -105,7 +114,9 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   if (c.requests > 0)
     p.uneven = std::max(
         1.0, c.to_busiest * static_cast<double>(machine.l2.partitions) / c.requests / kRandomlyUneven);
-  p.uneven_atomics = uneven_atomics(c, s.code, static_cast<double>(machine.l2.partitions));
+  const Uneven parts = uneven_parts(c, s.code, static_cast<double>(machine.l2.partitions), p.uneven);
+  p.uneven_atomics = parts.atomics;
+  p.uneven_bytes = p.l2_bytes > 0 ? parts.others : p.uneven;  // without an L2 atomics are in memory
   double memory = 0, read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
   for (const Segment& seg : s.workload.segments) {
@@ -114,7 +125,7 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   }
   p.turns = turns_of(read, written);
   for (const Segment& seg : s.workload.segments)
-    memory += warps * seg.weight * memory_time(seg, p) / p.uneven;
+    memory += warps * seg.weight * memory_time(seg, p) / p.uneven_bytes;
   const double rows = p.row * c.rows;
   if (memory > 0) p.rows = near_limits(memory, rows, 0) / memory;
   const double mean = warps > 0 ? c.executed / warps : 0;
@@ -127,22 +138,29 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
 
 }  // namespace
 
+void use_sms(double blocks, Parameters& p) {
+  p.used_sms = std::max(1.0, std::min(p.sms, blocks));
+  p.ports = std::max(1.0, std::min(std::ceil(p.sms / std::max(1.0, p.port_sms)), blocks));
+}
+
 Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& counts,
                    const DataSheet& sheet, uint64_t sms) {
   Subject s;
   s.code = std::move(code);
-  if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
+  const bool codes = machine.scheduler.dependences == core::Dependences::kControlCodes;
+  if (codes || machine.sm.register_banks != 0) {
     std::string problem;  // the machine's run had none
-    s.code.codes = comp::control_codes(
-        s.code.image, comp::build_timing(machine, problem).of_scheduler.front(), machine.scheduler);
+    const comp::TimingTables table = comp::build_timing(machine, problem);
+    const comp::ClassTimings& timings = table.of_scheduler.front();
+    if (codes) s.code.codes = comp::control_codes(s.code.image, timings, machine.scheduler);
+    if (machine.sm.register_banks != 0)
+      s.code.bank_delays = comp::register_bank_delays(
+          s.code.image, {machine.sm.register_banks, machine.sm.register_bank_reads}, timings, s.code.codes);
   }
   s.parameters = measured_parameters(machine, sheet);
   s.parameters.sms = static_cast<double>(sms);
   add_translation(counts, s.parameters);
-  const auto blocks = static_cast<double>(s.code.shape.blocks);
-  s.parameters.used_sms = std::max(1.0, std::min(s.parameters.sms, blocks));
-  s.parameters.ports =
-      std::max(1.0, std::min(std::ceil(s.parameters.sms / std::max(1.0, s.parameters.port_sms)), blocks));
+  use_sms(static_cast<double>(s.code.shape.blocks), s.parameters);
   const LaunchShape& shape = s.code.shape;
   s.occupancy =
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),

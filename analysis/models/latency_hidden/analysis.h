@@ -14,6 +14,9 @@ struct Subject {
   Workload workload;
 };
 
+/// Of a launch of so many blocks: SMs that have one, and their ports.
+void use_sms(double blocks, Parameters& p);
+
 /// `sms`: that the kernel runs on.
 [[nodiscard]] Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& counts,
                                  const DataSheet& sheet, uint64_t sms);

@@ -42,6 +42,9 @@ struct Code {
   LaunchShape shape;
   std::string level;                     ///< lowering of the run
   std::vector<comp::ControlCode> codes;  ///< of each operation, on a machine that has them
+  /// Core cycles by which each keeps its unit longer since its registers lie in one bank; empty without
+  /// banks.
+  std::vector<uint8_t> bank_delays;
 };
 
 /// Loads, stores and atomics, of any space.

@@ -30,6 +30,8 @@ constexpr std::array kFields{
     CountField{"l2_reads", &Counts::l2_reads},
     CountField{"l2_read_hits", &Counts::l2_read_hits},
     CountField{"l2_sectors", &Counts::l2_sectors},
+    CountField{"l2_atomics", &Counts::l2_atomics},
+    CountField{"l2_atomic_hits", &Counts::l2_atomic_hits},
     CountField{"dram_read", &Counts::dram_read},
     CountField{"dram_written", &Counts::dram_written},
 };
@@ -56,6 +58,8 @@ Counts recorded_counts(const KernelRecord& kernel) {
   c.l2_reads = counter(kernel, {"l2_read_sectors"});
   c.l2_read_hits = counter(kernel, {"l2_read_hit_sectors"});
   c.l2_sectors = counter(kernel, {"l2_read_sectors", "l2_write_sectors", "l2_atomic_sectors"});
+  c.l2_atomics = counter(kernel, {"l2_atomic_sectors"});
+  c.l2_atomic_hits = counter(kernel, {"l2_atomic_hit_sectors"});
   c.dram_read = counter(kernel, {"dram_read_bytes"});
   c.dram_written = counter(kernel, {"dram_write_bytes"});
   return c;
@@ -105,7 +109,8 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
       break;
     case Input::kCaches:
       take({&Counts::l1_hits, &Counts::l1_loads, &Counts::l2_reads, &Counts::l2_read_hits,
-            &Counts::l2_sectors, &Counts::dram_read, &Counts::dram_written});
+            &Counts::l2_sectors, &Counts::l2_atomics, &Counts::l2_atomic_hits, &Counts::dram_read,
+            &Counts::dram_written});
       break;
     case Input::kCount:
       break;

@@ -28,6 +28,7 @@ struct Counts {
   // Caches: loads of lines of L1; sectors of L2; bytes of DRAM.
   double l1_hits = 0, l1_loads = 0;
   double l2_reads = 0, l2_read_hits = 0, l2_sectors = 0;
+  double l2_atomics = 0, l2_atomic_hits = 0;
   double dram_read = 0, dram_written = 0;
 };
 

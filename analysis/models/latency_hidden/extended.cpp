@@ -121,15 +121,18 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   return stage;
 }
 
-/// Blocks that begin as others end are in different stages: what one needs hides what others wait for.
+/// Blocks that begin as others end are in different stages: what one needs hides what others wait for. What
+/// gives them out serves the whole machine, one block after the other, as memory does.
 double later_round(const std::vector<Stage>& stages, double blocks, double resident) {
-  double path = 0, compute = 0, memory = 0;
+  double path = 0, compute = 0, memory = 0, given_out = 0;
   for (const Stage& s : stages) {
     path += s.start + s.path;
     compute += s.compute;
     memory += s.memory;
+    given_out += s.apart;
   }
-  return near_limits(near_limits(path, blocks * compute, compute), resident * memory, memory);
+  const double served = near_limits(near_limits(path, blocks * compute, compute), resident * memory, memory);
+  return near_limits(served, resident * given_out, given_out);
 }
 
 /// Blocks that begin together go through the stages together, and through each stage's first segments in
@@ -179,7 +182,7 @@ double memory_time(const Segment& s, const Parameters& p) {
                           ? std::lerp(p.read_bytes, p.triad_bytes, p.turns / kTriad)
                           : std::lerp(p.triad_bytes, p.copy_bytes, (p.turns - kTriad) / (1 - kTriad));
   const double memory = p.rows * (s.read + s.written) / rate;
-  return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+  return p.uneven_bytes * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
 }
 
 double busy_with_heads(double heads) { return 1 + heads - std::sqrt(1 + heads * heads); }

@@ -160,6 +160,21 @@ TEST(Extended, LoadsThatWaitForDataOnTheirWayAskTheL2ForNothing) {
   EXPECT_EQ(more, all);  // constants, textures and atomics read of the L2 besides
 }
 
+TEST(Extended, RegistersLieInBanksWhereTheMachineHasThem) {
+  const auto delays = [](const char* config) {
+    const core::MachineConfig machine =
+        core::load_machine(std::string(GPUSIM_SOURCE_DIR "/configs/") + config + ".cfg", {}, {});
+    Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+    code.shape.blocks = 36;
+    code.shape.threads_per_block = 256;
+    code.shape.warps_per_block = 8;
+    return subject_of(machine, std::move(code), Counts(), known_data_sheet(machine.gpu.name), 10)
+        .code.bank_delays.size();
+  };
+  EXPECT_GT(delays("h200"), 10u);
+  EXPECT_EQ(delays("tesla_v100"), 0u);
+}
+
 TEST(Extended, NobodyWaitsForWhatAMissOfTheL2BringsBesides) {
   const core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/h200.cfg", {}, {});
   const auto waits = [&](double dram_read, double lacked) {
@@ -251,13 +266,17 @@ TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
     Counts counts;
     counts.requests = requests;
     counts.to_busiest = to_busiest;
-    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
-        .parameters.uneven_atomics;
+    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14).parameters;
   };
-  EXPECT_NEAR(uneven(20, 10 + 2), 5, 0.2);
-  EXPECT_NEAR(uneven(20, 5 + 2), 2.5, 0.2);  // in two
-  EXPECT_EQ(uneven(20, 4), 1);
-  EXPECT_EQ(uneven(0, 0), 1);
+  EXPECT_NEAR(uneven(20, 10 + 2).uneven_atomics, 5, 0.2);
+  EXPECT_NEAR(uneven(20, 5 + 2).uneven_atomics, 2.5, 0.2);  // in two
+  EXPECT_EQ(uneven(20, 4).uneven_atomics, 1);
+  EXPECT_EQ(uneven(0, 0).uneven_atomics, 1);
+  // What atomics bring out of balance is no one's bytes; what is more than they could is the others'.
+  EXPECT_GT(uneven(20, 10 + 2).uneven, 2.5);
+  EXPECT_NEAR(uneven(20, 10 + 2).uneven_bytes, 1, 1e-9);
+  EXPECT_NEAR(uneven(20, 10 + 5).uneven_bytes, 2.5, 0.2);
+  EXPECT_EQ(uneven(20, 4).uneven_bytes, 1);
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
@@ -285,6 +304,19 @@ TEST(Extended, BlocksBeginOneAfterTheOther) {
   EXPECT_NEAR(cycles(80), 39 * 5 + 2 * 630, 2);
   p.block_interval = 50;  // most have ended before the last begins
   EXPECT_NEAR(cycles(400), 400 * 50 + 630, 100);
+}
+
+TEST(Extended, BlocksOfALaterRoundWaitForTheirTurnToBegin) {
+  const std::vector<Segment> segments{segment(1, 100, 500, Wait::kData), segment(1, 30, 0, Wait::kEnd)};
+  Parameters p = test::plain_machine();
+  const auto later = [&](double interval) {
+    p.block_interval = interval;
+    return round_time(stages_of(test::workload(segments, 400, 1, 4), p), 4, 40, false);
+  };
+  // A round's 40 blocks are given out in as long as one takes that waits for nobody: both limits are felt.
+  EXPECT_NEAR(later(0), 630, 1);
+  EXPECT_NEAR(later(630 / 40.0), 630 * std::pow(2, 0.25), 2);
+  EXPECT_NEAR(later(100), 40 * 100, 1);
 }
 
 TEST(Extended, TheFirstSmsToEndTakeMoreOfTheBlocksThatAreLeft) {
@@ -467,7 +499,7 @@ TEST(Extended, MemoryIsSlowerByItsBusiestPartitionAndByRows) {
   s.read = 200;
   Parameters p = test::plain_machine();
   EXPECT_DOUBLE_EQ(memory_time(s, p), 2);
-  p.uneven = 3;
+  p.uneven_bytes = 3;
   EXPECT_DOUBLE_EQ(memory_time(s, p), 6);
   p.rows = 1.5;
   EXPECT_DOUBLE_EQ(memory_time(s, p), 9);

@@ -128,7 +128,16 @@ double LoadLevels::latency(double transactions) const {
 }
 
 double LoadLevels::latency(const Served& by) const {
-  return by.all_l1 * l1 + (by.none_memory - by.all_l1) * l2 + (1 - by.none_memory) * memory;
+  return by.all_l1 * l1 + (by.none_memory - by.all_l1) * l2 + (1 - by.none_memory) * (memory + by.later);
+}
+
+double wait_for_refresh(double accesses, double cycles, double share) {
+  if (share <= 0) return 0;
+  // The mean of the longest of n waits: each is longer than x with the probability share * (1 - x / cycles).
+  const auto longest = [&](double n) {
+    return cycles * (1 - (1 - std::pow(1 - share, n + 1)) / ((n + 1) * share));
+  };
+  return longest(std::max(1.0, accesses)) - longest(1);
 }
 
 Parameters measured_parameters(const core::MachineConfig& machine, const DataSheet& sheet) {
@@ -160,6 +169,10 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.shared_steps = kWarp / sheet.require("shared.lanes_per_access");
   p.shared_latency = sheet.require("latency.shared");
   p.memory_latency = sheet.require("latency.dram");
+  if (machine.dram.refi_ns > 0) {
+    p.refresh = machine.dram.rfc_ns * p.core_hz * 1e-9;
+    p.refreshed = std::min(1.0, machine.dram.rfc_ns / machine.dram.refi_ns);
+  }
   p.l1_latency = sheet.find("latency.l1").value_or(0);
   p.l2_latency = sheet.find("latency.l2").value_or(0);
   p.tlb_l1_miss = sheet.find("latency.tlb_l1_miss").value_or(0);

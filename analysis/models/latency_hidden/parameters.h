@@ -60,7 +60,8 @@ struct Parameters {
   double l2_bytes = 0;  ///< per core cycle, all SMs; 0: there is none
   double l1_bytes = 0;  ///< per core cycle and SM; 0: there is none
   double row = 0;       ///< core cycles of all memory that a row costs which has to be opened; 0: not known
-  double request = 0;   ///< core cycles of an SM that one of its transactions takes; 0: not known
+  double refresh = 0, refreshed = 0;  ///< core cycles of a bank's refresh, and its share of the time
+  double request = 0;       ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // Ports of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
   double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
@@ -74,6 +75,7 @@ struct Parameters {
   double turns = 0;           ///< turns_of() all bytes of the kernel, whose warps read while others write
   double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
   double uneven_atomics = 1;  ///< the same of atomics
+  double uneven_bytes = 1;    ///< of what memory and L2 move: what atomics on few words are not the cause of
   double rows = 1;            ///< memory's time with opening rows, for one without
   double translation = 0;     ///< core cycles that an access waits for its pages
 
@@ -84,7 +86,14 @@ struct Parameters {
 /// and what share of them hits in that cache.
 struct Served {
   double all_l1 = 0, none_memory = 0, hits = 0;
+  double missed = 1;  ///< transactions that memory serves, of loads that it serves any of
+  double later = 0;   ///< core cycles by which its slowest transaction of memory comes after one alone
 };
+
+/// How much longer than one access of memory, which the latency is of, the slowest of `accesses` takes that
+/// go to banks of their own: a bank is refreshed for so many core cycles, and for such a share of the time.
+/// Each access waits for what is left of a refresh, with that probability.
+[[nodiscard]] double wait_for_refresh(double accesses, double cycles, double share);
 
 /// Which level serves a transaction of a load, and how long that takes one warp alone.
 struct LoadLevels {
@@ -93,8 +102,9 @@ struct LoadLevels {
   /// Share of the rounds in which data are new to all warps of the machine, which begin together; and bytes
   /// that memory read, per warp.
   double first_round = 0, of_memory = 0;
-  double beyond_l2 = 0;  ///< bytes per warp that the L2 lacked when they were asked for
-  double sent = 1;       ///< of what the SM's cache lacks: the rest waits for data on their way
+  double beyond_l2 = 0;            ///< bytes per warp that the L2 lacked when they were asked for
+  double sent = 1;                 ///< of what the SM's cache lacks: the rest waits for data on their way
+  double l2_share_of_atomics = 0;  ///< which the L2 performs: of their sectors, those that it has
   /// Mean latency of a load that waits for the slowest of so many transactions.
   [[nodiscard]] double latency(double transactions) const;
   [[nodiscard]] double latency(const Served& by) const;

@@ -77,6 +77,13 @@ TEST(Parameters, AreThoseOfTheSheet) {
   EXPECT_EQ(p.of(isa::OpClass::kFp32).unit, p.of(isa::OpClass::kInt).unit);
 }
 
+TEST(Parameters, RefreshesAreTheMachinesDrams) {
+  const core::MachineConfig machine = configured("tesla_v100");
+  const Parameters p = measured_parameters(machine, known_data_sheet(machine.gpu.name));
+  EXPECT_NEAR(p.refresh, 160e-9 * p.core_hz, 1e-6);
+  EXPECT_NEAR(p.refreshed, 160.0 / 3900, 1e-12);
+}
+
 TEST(Parameters, StreamsWithFourElementsAThreadSayWhatMemoryTakes) {
   const core::MachineConfig machine = configured("h200");
   DataSheet sheet = known_data_sheet(machine.gpu.name);

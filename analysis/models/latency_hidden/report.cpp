@@ -301,7 +301,7 @@ Functional without_timed_run(const core::MachineConfig& machine, const Code& cod
 }
 
 Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice,
-                 const FunctionalFile& functional) {
+                 const FunctionalFile& functional, const std::optional<LaunchShape>& changed) {
   if (!ran_at_own_clock(kernel, recording.machine()))
     throw core::RecordError(
         fmt::format("kernel {} '{}' ran at other core clocks than its machine's: the model's parameters are "
@@ -323,7 +323,7 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
   if (!choice.inputs.empty())
     r.functional = without_timed_run(
         machine, code, counts, functional_of(functional, recording, kernel, code, choice.inputs), sheet, sms);
-  r.changes = changes_that_help({machine, counts, sheet, sms}, r.subject, r.extended);
+  r.changes = changes_that_help({machine, counts, sheet, sms, changed}, r.subject, r.extended);
   return r;
 }
 
@@ -429,6 +429,18 @@ struct RunTime {
   }
 };
 
+/// Launches of the second of two recordings, if there are as many as in the first: those of the changed
+/// kernels.
+std::vector<LaunchShape> changed_launches(std::span<const Recording> recordings, const std::string& kernel) {
+  if (recordings.size() != 2) return {};
+  const std::vector<uint64_t> after = recordings[1].select(kernel);
+  std::vector<LaunchShape> launches;
+  if (after.size() != recordings[0].select(kernel).size()) return launches;
+  for (const uint64_t index : after)
+    launches.push_back(recorded_code(recordings[1], recordings[1].kernel(index)).shape);
+  return launches;
+}
+
 /// What the change is said to gain, beside what the second run gained.
 void add_gain(std::span<const Recording> recordings, const std::vector<RunTime>& times,
               const std::string& change, ModelReport& report) {
@@ -464,12 +476,17 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
   ModelReport report;
   RatePoints points(choice.x);
   std::vector<RunTime> times;
+  std::vector<LaunchShape> launches;
+  if (!choice.change.empty()) launches = changed_launches(recordings, options.kernel);
+  size_t launch = 0;
   for (const Recording& recording : recordings) {
     points.begin(recording);
     times.emplace_back();
     for (const uint64_t index : recording.select(options.kernel)) {
       const KernelRecord kernel = recording.kernel(index);
-      const Result result = result_of(recording, kernel, choice, functional);
+      std::optional<LaunchShape> changed;
+      if (&recording == recordings.data() && launch < launches.size()) changed = launches[launch++];
+      const Result result = result_of(recording, kernel, choice, functional, changed);
       report.predictions.push_back(prediction_of(result, choice));
       const Prediction cycles = report.predictions.back();
       times.back().add(result, cycles.simulated, choice.change);

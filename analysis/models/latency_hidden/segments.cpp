@@ -194,8 +194,12 @@ class Builder : public PathVisitor {
     return looped + conflicts_of(op, c);
   }
 
-  double busy_of(const MicroOp& op, const OpCounts& c) const {
-    const double busy = p_.of(op.op_class).busy + conflicts_of(op, c);
+  double busy_of(const MicroOp& op, uint32_t pc) const {
+    const OpCounts& c = code_.counts[pc];
+    const ClassCost& cost = p_.of(op.op_class);
+    const bool fetches = op.kind == OpKind::kAlu && !code_.bank_delays.empty();
+    const double fetch = fetches ? code_.bank_delays[pc] / p_.copies[cost.unit] : 0;
+    const double busy = cost.busy + fetch + conflicts_of(op, c);
     if (is_long(op) && c.executed > 0 && p_.l1_bytes > 0)
       return std::max({busy, c.transferred / c.executed / p_.l1_bytes, transactions_of(c) * p_.lookup});
     return busy;
@@ -213,9 +217,9 @@ class Builder : public PathVisitor {
     if (in_growing_loop()) s.loop_walked += relative(probability);
     s.executed[pc] += n;
     s.issue += n * slots_of(op) * p_.issue;
-    s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
+    s.busy[p_.of(op.op_class).unit] += n * busy_of(op, pc);
     const size_t unit = p_.of(op.op_class).unit;
-    const double busy = busy_of(op, c), turn = n * std::max(slots_of(op) * p_.issue, busy);
+    const double busy = busy_of(op, pc), turn = n * std::max(slots_of(op) * p_.issue, busy);
     turns_.add(unit, turn);
     s.in_turn += turns_.time() - turned_;
     // Of a unit that schedulers share, the first one's warps have as much as it can issue for.
@@ -388,7 +392,7 @@ class Builder : public PathVisitor {
       at = std::max(at, shared_stored_.alone);
       at_in_step = std::max(at_in_step, shared_stored_.in_step);
     }
-    const double busy = busy_of(op, code_.counts[pc]);
+    const double busy = busy_of(op, pc);
     at = std::max(at, unit_free_[cost.unit]);
     at_in_step = std::max(at_in_step, in_step_.unit_free[cost.unit]);
     const double latency_alone = latency_of(op, code_.counts[pc]);

@@ -377,6 +377,66 @@ TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
   EXPECT_DOUBLE_EQ(kMemory.latency(4), 560);
 }
 
+TEST(Segments, OperationsWhoseRegistersLieInOneBankKeepTheirUnit) {
+  Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"), [](uint32_t) { return 1.0; });
+  const Parameters p = test::c1060();
+  const auto busy = [&] {
+    double sum = 0;
+    for (const Segment& s : find_segments(code, p, kMemory, 8))
+      for (const double b : s.busy) sum += s.weight * b;
+    return sum;
+  };
+  const double without = busy();
+  double delayed = 0;
+  code.bank_delays.assign(code.image.ops.size(), 3);
+  for (const isa::MicroOp& op : code.image.ops)
+    if (op.kind == isa::OpKind::kAlu) delayed += 3 / p.copies[p.of(op.op_class).unit];
+  ASSERT_GT(delayed, 0);
+  EXPECT_NEAR(busy() - without, delayed, 1e-9) << "of arithmetic alone";
+}
+
+/// Waits of a warp for what `access` gives, on a machine whose L2 has so much of atomics.
+double waits_for(const char* access, double transactions, double l2_share_of_atomics) {
+  Code code =
+      test::code_of(std::string(".version 1.4\n.target sm_13\n.entry k(.param .u32 p)\n{\n.reg .u32 %r<9>;\n"
+                                "ld.param.u32 %r1, [p];\nmov.u32 %r2, 1;\n") +
+                        access + "\nadd.u32 %r4, %r3, %r2;\nst.global.u32 [%r1], %r4;\nexit;\n}\n",
+                    [](uint32_t) { return 1.0; });
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (is_long(code.image.ops[pc])) code.counts[pc].transactions = transactions;
+  LoadLevels levels{0, 0, 0, 200, 600};
+  levels.l2_share_of_atomics = l2_share_of_atomics;
+  Parameters p = test::c1060();
+  p.refresh = 100;
+  p.refreshed = 0.1;
+  double sum = 0;
+  for (const Segment& s : find_segments(code, p, levels, 8)) sum += s.wait;
+  return sum;
+}
+
+TEST(LoadLevels, AnAtomicFindsInTheL2WhatAtomicsDo) {
+  constexpr const char* kAtomic = "atom.global.add.u32 %r3, [%r1], %r2;";
+  constexpr const char* kLoad = "ld.global.u32 %r3, [%r1];";
+  const double memory = waits_for(kAtomic, 1, 0);
+  EXPECT_NEAR(memory - waits_for(kAtomic, 1, 1), 600 - 200, 1e-9);
+  EXPECT_NEAR(memory - waits_for(kAtomic, 1, 0.75), 0.75 * (600 - 200), 1e-9);
+  EXPECT_EQ(waits_for(kLoad, 1, 1), waits_for(kLoad, 1, 0)) << "of all that is loaded it has nothing";
+}
+
+TEST(LoadLevels, TheSlowestTransactionMayWaitForARefresh) {
+  // By hand: a refresh of 100 cycles in 1000, so that one access waits for 5 cycles in the mean. Of two, one
+  // meets a refresh with probability 0.18, both with 0.01: the longer wait is 0.18 * 50 + 0.01 * 200 / 3.
+  EXPECT_DOUBLE_EQ(wait_for_refresh(1, 100, 0.1), 0);
+  EXPECT_NEAR(wait_for_refresh(2, 100, 0.1), 0.18 * 50 + 0.01 * 200 / 3 - 5, 1e-9);
+  EXPECT_NEAR(wait_for_refresh(1e6, 100, 0.1), 100 - 5, 0.01);
+  EXPECT_EQ(wait_for_refresh(32, 100, 0), 0) << "memory without refreshes";
+  constexpr const char* kLoad = "ld.global.u32 %r3, [%r1];";
+  EXPECT_NEAR(waits_for(kLoad, 32, 0) - waits_for(kLoad, 1, 0), wait_for_refresh(32, 100, 0.1), 1e-9);
+  // Half of the words are in the L2: of 32 some 16 are not.
+  constexpr const char* kAtomic = "atom.global.add.u32 %r3, [%r1], %r2;";
+  EXPECT_NEAR(waits_for(kAtomic, 32, 0.5) - waits_for(kAtomic, 1, 0), wait_for_refresh(16, 100, 0.1), 0.1);
+}
+
 TEST(Path, LoopsAreFoundWithTheirRounds) {
   const Code code = test::code_of(kNested, [&](uint32_t line) {
     return line >= 16 && line <= 19 ? 40 : line >= 13 && line <= 22 ? 10 : 1;

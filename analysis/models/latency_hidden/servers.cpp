@@ -60,14 +60,26 @@ void Servers::set_cold() {
 }
 
 Served Servers::next(const MicroOp& op, uint32_t pc) {
+  Served by = levels_of(op, pc);
+  if (is_long(op) && op.kind != OpKind::kStore && by.none_memory < 1) {
+    by.later = wait_for_refresh(by.missed, p_.refresh, p_.refreshed);
+  }
+  return by;
+}
+
+Served Servers::levels_of(const MicroOp& op, uint32_t pc) {
   if (!is_long(op) || op.kind == OpKind::kStore) return {};
   double n = std::max(1.0, transactions_of(code_.counts[pc]));
   const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
   const auto all = [&n](double hits, double behind) {
-    return Served{std::pow(hits, n), std::pow(std::min(1.0, hits + (1 - hits) * behind), n), hits};
+    const double known = std::min(1.0, hits + (1 - hits) * behind), none = std::pow(known, n);
+    return Served{std::pow(hits, n), none, hits, none < 1 ? n * (1 - known) / (1 - none) : 1};
   };
+  // The L2 performs atomics, which warps also use to look at flags until another block has set them: what it
+  // has of their words is not what it has of all that is loaded.
+  if (op.kind == OpKind::kAtomic) return all(0, levels_.l2_share_of_atomics);
   if (p_.cache_sector <= 0) return all(levels_.l1_share, second);
-  if (op.kind == OpKind::kAtomic || op.memory.bypasses_l1) return all(0, second);
+  if (op.memory.bypasses_l1) return all(0, second);
   if (!goes_through_cache(op) || visited_ >= reuse_.visits.size()) return all(levels_.l1_share, second);
   const OwnReuse::Visit& visit = reuse_.visits[visited_++];
   if (visit.alike) n = 1;
@@ -88,7 +100,10 @@ Served Servers::next(const MicroOp& op, uint32_t pc) {
     const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
     // ... or side by side: nothing tells.
     each.all_l1 = (each.all_l1 + mixed(own.all_l1, others.all_l1)) / 2;
-    each.none_memory = (each.none_memory + std::max(known, mixed(own.none_memory, others.none_memory))) / 2;
+    const double beside = std::max(known, mixed(own.none_memory, others.none_memory));
+    const double some = 2 - each.none_memory - beside;
+    if (some > 0) each.missed = ((1 - each.none_memory) * each.missed + (1 - beside) * n) / some;
+    each.none_memory = (each.none_memory + beside) / 2;
     return each;
   }
   const Served own = all(own_hits, hits_.own_second), others = all(hits_.others, hits_.others_second);
@@ -96,11 +111,11 @@ Served Servers::next(const MicroOp& op, uint32_t pc) {
   // longest; those behind it find them in a cache and catch up, but pass it only to be the first
   // themselves.
   const double cold = visit.fresh > 0 ? cold_[visit.stage] * visit.first / visit.fresh : 0;
-  const Served leader{(1 - cold) * std::pow(warm_hits_, n), 1 - cold, others.hits};
+  const Served leader{(1 - cold) * std::pow(warm_hits_, n), 1 - cold, others.hits, n};
   const auto of = [&](double Served::*m) {
     return mixed(own.*m, levels_.first_round * leader.*m + (1 - levels_.first_round) * others.*m);
   };
-  return {of(&Served::all_l1), of(&Served::none_memory), of(&Served::hits)};
+  return {of(&Served::all_l1), of(&Served::none_memory), of(&Served::hits), of(&Served::missed)};
 }
 
 }  // namespace gpusim::analysis::latency_hidden

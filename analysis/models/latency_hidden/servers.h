@@ -29,6 +29,7 @@ class Servers {
     double own = 0, others = 0, own_second = 0, others_second = 0;
   };
 
+  Served levels_of(const isa::MicroOp& op, uint32_t pc);
   static Hits hits_of(const OwnReuse& reuse, const LoadLevels& levels);
   void set_own_hits();
   void set_cold();

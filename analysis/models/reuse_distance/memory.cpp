@@ -214,9 +214,10 @@ double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes, bool w
   return begins + cycles + dram_;
 }
 
-double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool counts) {
+double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool atomic) {
   const auto count = static_cast<uint32_t>(std::popcount(sectors));
-  if (counts) counts_.reads += count;
+  (atomic ? counts_.atomics : counts_.reads) += count;
+  uint64_t& hits = atomic ? counts_.atomic_hits : counts_.read_hits;
   if (!cached_) return fetch(arrived, place, count * kSector);
   bool found = false;
   Line& line = line_of(place, arrived, found);
@@ -225,11 +226,11 @@ double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors,
   uint32_t missing = wanted & ~line.valid;
   // Sectors on their way count as misses.
   const bool waits = line.there > arrived;
-  if (counts && !waits) counts_.read_hits += static_cast<uint64_t>(std::popcount(wanted & line.valid));
+  if (!waits) hits += static_cast<uint64_t>(std::popcount(wanted & line.valid));
   if (!found && (brought_ += foreign_) >= 1) {
     brought_ -= 1;
     line.valid |= wanted;
-    if (counts) counts_.read_hits += count;
+    hits += count;
     return arrived + hit_;
   }
   if (missing == 0) return std::max(arrived + hit_, line.there);
@@ -257,7 +258,7 @@ double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors,
 double ReuseMemory::read(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
   const Place place = place_of(address);
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
-  return access(arrive(now, sm, place, 0, bytes), place, sectors, true) + reply_;
+  return access(arrive(now, sm, place, 0, bytes), place, sectors, false) + reply_;
 }
 
 double ReuseMemory::write(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
@@ -278,7 +279,7 @@ double ReuseMemory::atomic(double now, uint32_t sm, uint64_t address, uint32_t s
   const Place place = place_of(address);
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
   counts_.others += bytes / kSector;
-  const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, false) + reply_;
+  const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, true) + reply_;
   if (cached_) {
     bool found = false;
     line_of(place, now, found).dirty |= sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);

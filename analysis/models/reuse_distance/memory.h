@@ -71,7 +71,8 @@ class ReuseMemory {
 
   struct Counts {  ///< in sectors of 32 bytes
     uint64_t reads = 0, read_hits = 0;
-    uint64_t others = 0;  ///< of stores and atomics
+    uint64_t others = 0;                    ///< of stores and atomics
+    uint64_t atomics = 0, atomic_hits = 0;  ///< of them
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -103,7 +104,7 @@ class ReuseMemory {
   [[nodiscard]] Place place_at(uint64_t partition, uint64_t local) const;
   void put_back(const Line& line, const Place& place, double now);
   double fetch(double now, const Place& place, uint32_t bytes, bool write = false);
-  double access(double arrived, const Place& place, uint32_t sectors, bool counts);
+  double access(double arrived, const Place& place, uint32_t sectors, bool atomic);
 
   core::AddressMap map_;
   core::Divisor interleave_, partitions_, channels_, line_bytes_;

@@ -190,6 +190,8 @@ void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const R
   run.l2_sectors += kind.count * memory.counts().reads;
   run.l2_hits += kind.count * memory.counts().read_hits;
   run.l2_others += kind.count * memory.counts().others;
+  run.l2_atomics += kind.count * memory.counts().atomics;
+  run.l2_atomic_hits += kind.count * memory.counts().atomic_hits;
 }
 
 ReuseRun run_kinds(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,

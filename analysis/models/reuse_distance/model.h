@@ -39,9 +39,10 @@ struct ReuseRun {
   bool limited = false;       ///< some load had to wait for a register of the misses on their way
   double cycles = 0;          ///< core cycles until the last block has ended
   uint64_t l2_sectors = 0, l2_hits = 0;
-  uint64_t l2_others = 0;           ///< sectors of stores and atomics
-  uint64_t accesses = 0;            ///< of warps to global and local memory
-  std::vector<uint64_t> distances;  ///< ReuseL1::distances()
+  uint64_t l2_others = 0;                       ///< sectors of stores and atomics
+  uint64_t l2_atomics = 0, l2_atomic_hits = 0;  ///< of them, those of atomics
+  uint64_t accesses = 0;                        ///< of warps to global and local memory
+  std::vector<uint64_t> distances;              ///< ReuseL1::distances()
   /// For each of sets_at_once: hits of global loads by number of ways less one.
   std::vector<std::vector<uint64_t>> hits_at_once;
 };

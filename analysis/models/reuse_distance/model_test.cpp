@@ -579,6 +579,16 @@ TEST(ReuseModel, TextTracesAreWarpsToo) {
   EXPECT_EQ(run.global.hits, 1u);
 }
 
+TEST(ReuseModel, LimitsOfLoadsAreTheMachines) {
+  const WarpTrace trace = trace_of({loads({0})});
+  core::MachineConfig config = machine();
+  config.l1.mshrs = 48;
+  config.scheduler.warp_loads = 5;
+  const ReuseMachine r = reuse_machine(config, trace.header());
+  EXPECT_EQ(r.mshrs, 48u);
+  EXPECT_EQ(r.warp_loads, 5u);
+}
+
 TEST(ReuseModel, SaysWhatItCannotModel) {
   const WarpTrace trace = trace_of({loads({0})});
   const core::MachineConfig old =

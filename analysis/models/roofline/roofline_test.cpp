@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "analysis/testing/small_recording.h"
+
 namespace gpusim::analysis {
 namespace {
 
@@ -95,6 +97,9 @@ TEST(Roofline, LowOccupancyCountsOnlyIfItCosts) {
   EXPECT_THAT(defects(t), testing::IsEmpty()) << "it is at the roof all the same";
   t.points[0].seconds *= 4;
   EXPECT_THAT(defects(t), testing::ElementsAre(Defect::kLowOccupancy));
+  t.points[0].occupancy = t.points[1].occupancy = 0.4;
+  EXPECT_THAT(defects(t), Not(testing::Contains(Defect::kLowOccupancy))) << "more than a quarter is resident";
+  t.points[0].occupancy = t.points[1].occupancy = 0.1;
   t.points[0].limiter = "registers";
   EXPECT_THAT(diagnose(t, kLow, kHigh)[0].evidence, HasSubstr("blocks per SM limited by registers"));
   t.points[0].blocks = 4;
@@ -294,6 +299,30 @@ TEST(Roofline, OnlyKernelsOfTheCeilingsAreCeilings) {
     EXPECT_TRUE(is_ceiling(name)) << name;
   for (const char* name : {"ceiling_height", "ceiling_fma_fp8", "ceiling_", "fma"})
     EXPECT_FALSE(is_ceiling(name)) << name;
+}
+
+TEST(Roofline, OperationsAreOfTheTypeOfTheirClass) {
+  KernelRecord kernel;
+  kernel.per_pc.rows = 4;
+  kernel.per_pc.texts["class"] = {"fp32", "half", "fp64_div", "mma_half"};
+  kernel.per_pc.numbers["active_lanes"] = {32, 64, 96, 32};
+  kernel.per_pc.numbers["flops"] = {32, 256, 96, 4096};  // halves come in pairs
+  OperationMix mix;
+  mix.add(kernel);
+  const auto of = [&](Arithmetic kind) { return mix.lanes[static_cast<size_t>(kind)]; };
+  EXPECT_EQ(of(Arithmetic::kFp32).single, 32);
+  EXPECT_EQ(of(Arithmetic::kFp16).fused, 64);
+  EXPECT_EQ(of(Arithmetic::kFp64).single, 96);
+  EXPECT_EQ(of(Arithmetic::kFp32).all() + of(Arithmetic::kFp16).all() + of(Arithmetic::kFp64).all(), 192);
+  EXPECT_EQ(mix.matrices, 4096);
+}
+
+TEST(Roofline, EfficiencyOfWarpsIsTheShareOfTheirLanes) {
+  const Recording recording(test::SmallRecording().write(test::temp_path("roofline.h5")));
+  const std::vector<Trajectory> all = trajectories({&recording, 1}, {});
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].points.size(), 1u);
+  EXPECT_DOUBLE_EQ(all[0].points[0].warp_efficiency, (48 + 64 + 32 + 32) / (32 * 6.0));
 }
 
 TEST(RooflineOptions, AreChecked) {
