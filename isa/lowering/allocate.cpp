@@ -122,12 +122,7 @@ Rows assign_rows(const Program& program, const Flow& flow, std::vector<uint8_t>&
 class Assembler {
  public:
   Assembler(const Program& program, const Rows& rows, KernelImage& image)
-      : program_(program), rows_(rows), image_(image), is_read_(program.vars.size(), false) {
-    const auto note = [&](Var v) { is_read_[v] = true; };
-    for (const Block& block : program.blocks)
-      for (const Op& op : block.ops) for_each_use(op, note);
-    for (const Op& op : program.folded) for_each_use(op, note);
-  }
+      : program_(program), rows_(rows), image_(image), is_read_(read_variables(program)) {}
 
   MicroOp assemble(const Op& op) {
     MicroOp m;
@@ -209,8 +204,8 @@ class Assembler {
     }
     return {Bank::kConstant, it->second};
   }
-  /// Notes what `op` reads and writes, but for the variable `hidden` and elements of a loaded vector that
-  /// nobody reads: their rows may be another load's at the same time, and who has none waits for none.
+  /// Notes what `op` reads and writes, but for the variable `hidden` and for elements of a loaded vector that
+  /// nobody reads: the next load may have the same rows, and must not wait for this one.
   void scoreboard(const Op& op, MicroOp& m, Var hidden) const {
     const auto add = [](auto& list, uint8_t& count, uint16_t id) {
       if (std::find(list.begin(), list.begin() + count, id) == list.begin() + count && count < list.size())

@@ -345,4 +345,13 @@ std::vector<uint32_t> post_order(const Flow& flow) {
   return order;
 }
 
+std::vector<bool> read_variables(const Program& program) {
+  std::vector<bool> read(program.vars.size(), false);
+  const auto note = [&](Var v) { read[v] = true; };
+  for (const Block& block : program.blocks)
+    for (const Op& op : block.ops) for_each_use(op, note);
+  for (const Op& op : program.folded) for_each_use(op, note);
+  return read;
+}
+
 }  // namespace gpusim::isa::lir

@@ -91,6 +91,9 @@ void for_each_through(const Program& program, const Liveness& live, Fn fn) {
       program, live, [&](uint32_t) -> const BitSet& { return all; }, fn);
 }
 
+/// By variable, whether some operation reads it.
+[[nodiscard]] std::vector<bool> read_variables(const Program& program);
+
 /// 32-bit registers a variable takes (predicates, and what is no general register, are apart).
 [[nodiscard]] constexpr uint32_t register_width(VarClass c) {
   return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;

@@ -53,6 +53,29 @@ TEST(MachineCount, AddressesOfSharedVariablesAreMadeInEachBlockThatNamesOneFrom9
   EXPECT_EQ(more(later("mov.u32 %x, s; add.u32 %x, %x, %t;")), more(later("")) + 3);
 }
 
+TEST(MachineCount, ABlockThatTakesAnothersCodeNamesItsVariablesToo) {
+  // A loop of four iterations that becomes code, and code that becomes predicated: the address is made once
+  // for all of it (ptxas 13 for 9.0).
+  const auto more = [](const std::string& body) {
+    const std::string text =
+        kernel(".shared .align 4 .b8 s[4096]; .reg .b32 %x, %i; mov.u32 %r0, %a;\n" + body);
+    return static_cast<int>(scheduled_for(text, 90).machine_instructions()) -
+           static_cast<int>(scheduled_for(text, 80).machine_instructions());
+  };
+  // The address is made here and in another block, or in another block alone.
+  const std::string name = "mov.u32 %x, s; add.u32 %x, %x, %t;", other = "mov.u32 %x, %t;";
+  const auto loop = [](const std::string& address) {
+    return "mov.u32 %i, 0;\nLOOP: " + address +
+           "ld.shared.u32 %r1, [%x]; xor.b32 %r0, %r0, %r1; bar.sync 0; add.u32 %i, %i, 1;"
+           "setp.lt.u32 %q, %i, 4; @%q bra LOOP;\n";
+  };
+  EXPECT_EQ(more(loop(name)), more(loop(other)) + 3);
+  const auto guarded = [](const std::string& address) {
+    return "setp.gt.s32 %q, %b, 9; @%q bra OVER;\n" + address + "ld.shared.u32 %r0, [%x];\nOVER:\n";
+  };
+  EXPECT_EQ(more(guarded(name)), more(guarded(other)) + 3);
+}
+
 TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
   // ptxas for sm_90: 9 instructions, and 11 and 12 where another operation reads the word beside it, which is
   // loaded with it, or one that is further away.

@@ -68,8 +68,8 @@ class MachineCounter {
     const uint32_t named = program_.machine_capability < kClustersFrom ? 0 : program_.blocks[b].shared_named;
     return named == 0 ? 0 : kFirst + kFurther * (named - 1);
   }
-  /// Adds them where they are executed, to what each operation of the blocks is: in front of the loops whose
-  /// every iteration would.
+  /// Adds these instructions to those of the blocks' operations, where they are executed: in front of a loop
+  /// if each of its iterations comes past the block.
   void add_shared_addresses(std::vector<std::vector<uint32_t>>& all) const;
   /// In a loop that may wait for other lanes, at the branch back: yield, and before 8.0 two votes around it,
   /// which are compared, and another branch.

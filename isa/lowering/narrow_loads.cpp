@@ -6,7 +6,7 @@
 #include <bit>
 #include <vector>
 
-#include "isa/lowering/lir.h"
+#include "isa/lowering/liveness.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -58,11 +58,7 @@ Op part_of(const Op& op, const Piece& piece, bool is_first) {
 }  // namespace
 
 void narrow_loads(Program& program) {
-  std::vector<bool> is_read(program.vars.size(), false);
-  const auto note = [&](Var v) { is_read[v] = true; };
-  for (const Block& block : program.blocks)
-    for (const Op& op : block.ops) for_each_use(op, note);
-  for (const Op& op : program.folded) for_each_use(op, note);
+  const std::vector<bool> is_read = read_variables(program);
   for (Block& block : program.blocks) {
     std::vector<Op> ops;
     bool changed = false;
