@@ -44,6 +44,18 @@ TEST_F(DramChannelTest, OpenRowCostsOnlyTheColumn) {
   EXPECT_EQ(channel->stats().row_hits, 1u);
 }
 
+TEST_F(DramChannelTest, ADataBurstEndsAfterCyclesOfTheMemoryWhateverTheClockOfThePartition) {
+  core::ClockDomain partition("partition", engine, 100'000);
+  build(plain_machine(), 0, 4096, &partition);
+  for (uint64_t i = 0; i < 12; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  // Eight cycles of the memory are one of the partition, which sees what has ended before its edge.
+  for (uint64_t i = 0; i < 12; ++i) {
+    const uint64_t end = 11 + kRcd + kCl + kData + i * kData;
+    EXPECT_EQ(sink->taken_at[i], end / 8 + 1) << i;
+  }
+}
+
 TEST_F(DramChannelTest, HitsFollowEachOtherAtTheSpeedOfTheDataBus) {
   build(plain_machine());
   for (uint64_t i = 0; i < 8; ++i) send(10, place(0, 0, 64 * i));

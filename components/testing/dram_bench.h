@@ -1,5 +1,5 @@
-// A DRAM channel between a scripted sender and a sink, all in its memory domain, and the clocks of the
-// machine that ships with the repository (800 MHz).
+// A DRAM channel between a scripted sender and a sink, all in its memory domain unless the sink has one of
+// its own, and the clocks of the machine that ships with the repository (800 MHz).
 #pragma once
 #include <gtest/gtest.h>
 
@@ -39,9 +39,11 @@ class DramBench : public testing::Test {
  protected:
   explicit DramBench(uint64_t khz = 800'000) : domain("dram", engine, khz) {}
   template <class Channel = DramChannel>
-  void build(const core::MachineConfig& machine, uint64_t sink_from = 0, uint32_t reply_capacity = 4096) {
+  void build(const core::MachineConfig& machine, uint64_t sink_from = 0, uint32_t reply_capacity = 4096,
+             core::ClockDomain* domain_of_sink = nullptr) {
     channel = std::make_unique<Channel>("channel", domain, machine, 0, &events);
-    sink = std::make_unique<Sink<MemoryReply>>("sink", domain, sink_from);
+    sink = std::make_unique<Sink<MemoryReply>>("sink", domain_of_sink == nullptr ? domain : *domain_of_sink,
+                                               sink_from);
     requests = std::make_unique<core::Link<MemoryRequest>>(source, *channel, 64, 0, 64);
     replies = std::make_unique<core::Link<MemoryReply>>(*channel, *sink, reply_capacity);
     source.out = requests.get();

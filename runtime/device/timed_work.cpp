@@ -32,7 +32,9 @@ comp::LiveRun::Hooks Device::hooks() {
       w.function();
     if (w.event == nullptr) return;
     w.event->reached = true;
-    w.event->seconds = w.event->done_s = seconds + untimed_s_;
+    w.event->seconds = seconds + untimed_s_;
+    // Not before what it comes after, whose end is a sum that may be rounded up.
+    w.event->done_s = std::max(w.event->seconds, done_s_[w.stream]);
   };
   hooks.kernel_ended = [this](const comp::KernelResult& k) {
     tell_findings();

@@ -88,23 +88,20 @@ class alignas(64) Link {
     const Femtoseconds freed = freed_at(entries_[credited_++ & slot_mask_]);
     return writer_domain_.has_passed(freed) ? Cycle(0) : writer_domain_.first_edge_after(freed);
   }
-  /// Sends `message`; `delay` further reader cycles (serialisation). Messages stay in order. Requires
-  /// can_push().
+  /// Sends `message`, the end of which leaves the writer `delay` writer cycles from now (serialisation, a
+  /// burst). Messages stay in order. Requires can_push().
   void push(T message, uint64_t delay = 0) {
     const Cycle now = writer_domain_.now();
     pushed_this_cycle_ = last_push_cycle_ == now ? pushed_this_cycle_ + 1 : 1;
     last_push_cycle_ = now;
-    send(std::move(message),
-         (same_domain_ ? now + 1 : reader_domain_.first_edge_after(writer_domain_.engine().now_fs())) +
-             latency_ + delay);
+    send(std::move(message), leaves(now + delay));
   }
   /// Pushes as of the later writer cycle `at`, decided now. Requires take_credit(), and no push
   /// between now and `at`.
   void push_at(Cycle at, T message) {
     pushed_this_cycle_ = 1;
     last_push_cycle_ = at;
-    send(std::move(message),
-         (same_domain_ ? at + 1 : reader_domain_.first_edge_after(writer_domain_.time_of(at))) + latency_);
+    send(std::move(message), leaves(at));
   }
 
   // Reader's side.
@@ -144,6 +141,10 @@ class alignas(64) Link {
   [[nodiscard]] uint32_t slots() const { return slot_mask_ + 1; }
 
  private:
+  /// When the reader sees what leaves the writer in its cycle `at`.
+  [[nodiscard]] Cycle leaves(Cycle at) const {
+    return (same_domain_ ? at + 1 : reader_domain_.first_edge_after(writer_domain_.time_of(at))) + latency_;
+  }
   /// can_push() when the credits known so far, or the slots, are used up.
   [[gnu::noinline]] bool find_room() {
     if (make_room()) return true;

@@ -6,11 +6,11 @@
 namespace gpusim::core {
 namespace {
 
-/// Sends the numbers 0 .. count-1 as fast as the link takes them.
+/// Sends the numbers 0 .. count-1 as fast as the link takes them, each of which ends `delay` cycles later.
 class Source : public Clocked {
  public:
-  Source(const sc_core::sc_module_name& name, ClockDomain& domain, int count)
-      : Clocked(name, domain), count_(count) {
+  Source(const sc_core::sc_module_name& name, ClockDomain& domain, int count, uint64_t delay = 0)
+      : Clocked(name, domain), count_(count), delay_(delay) {
     wake_at(Cycle(1));
   }
   Link<int>* out = nullptr;
@@ -19,7 +19,7 @@ class Source : public Clocked {
  protected:
   Cycle tick(Cycle now) override {
     while (next_ < count_ && out->can_push()) {
-      out->push(next_++);
+      out->push(next_++, delay_);
       sent_at.push_back(now.count());
     }
     return kNever;  // only the link's wake-ups drive it
@@ -27,6 +27,7 @@ class Source : public Clocked {
 
  private:
   int count_;
+  uint64_t delay_;
   int next_ = 0;
 };
 
@@ -57,10 +58,10 @@ class Sink : public Clocked {
 
 struct Pair {
   Pair(Engine& engine, uint64_t writer_khz, uint64_t reader_khz, int count, uint64_t pause, uint32_t capacity,
-       uint64_t latency, uint32_t width)
+       uint64_t latency, uint32_t width, uint64_t delay = 0)
       : writer_domain("writer", engine, writer_khz),
         reader_domain("reader", engine, reader_khz),
-        source("source", writer_domain, count),
+        source("source", writer_domain, count, delay),
         sink("sink", reader_domain, pause),
         link(source, sink, capacity, latency, width) {
     source.out = &link;
@@ -85,6 +86,19 @@ TEST(Link, AcrossDomainsVisibleAtTheFirstEdgeStrictlyLater) {
   Pair p(engine, 500'000, 1'000'000, 1, 1, 4, 0, 1);
   engine.run();
   EXPECT_EQ(p.sink.taken_at, std::vector<uint64_t>{3});
+}
+
+TEST(Link, DelayIsInCyclesOfTheWriterAndLatencyInTheReaders) {
+  // Sent at the writer's edge 1, it ends at edge 8: after 4 ns, 8 ns, 16 ns.
+  const auto taken = [](uint64_t writer_khz, uint64_t reader_khz) {
+    Engine engine;
+    Pair p(engine, writer_khz, reader_khz, 1, 1, 4, 2, 1, 7);
+    engine.run_direct();
+    return p.sink.taken_at.at(0);
+  };
+  EXPECT_EQ(taken(2'000'000, 500'000), 2u + 1 + 2);
+  EXPECT_EQ(taken(1'000'000, 1'000'000), 8u + 1 + 2);
+  EXPECT_EQ(taken(500'000, 2'000'000), 32u + 1 + 2);
 }
 
 TEST(Link, CapacityOneAlternatesSendAndCredit) {
