@@ -143,7 +143,10 @@ class alignas(64) Link {
  private:
   /// When the reader sees what leaves the writer in its cycle `at`.
   [[nodiscard]] Cycle leaves(Cycle at) const {
-    return (same_domain_ ? at + 1 : reader_domain_.first_edge_after(writer_domain_.time_of(at))) + latency_;
+    if (same_domain_) return at + 1 + latency_;
+    const Femtoseconds left =
+        at == writer_domain_.now() ? writer_domain_.engine().now_fs() : writer_domain_.time_of(at);
+    return reader_domain_.first_edge_after(left) + latency_;
   }
   /// can_push() when the credits known so far, or the slots, are used up.
   [[gnu::noinline]] bool find_room() {
