@@ -24,9 +24,8 @@ struct DerivedCounter {
 
 constexpr DerivedCounter kInstructions[] = {
     {"machine_instructions", "1",
-     "instructions that the warps execute in code as ptxas makes it (an estimate); not of machines before "
-     "7.0 "
-     "and of programs that read the clock",
+     "instructions that the warps execute in code as ptxas makes it (an estimate; of runs for values without "
+     "the subroutines of special_operands); not of machines before 7.0 and of programs that read the clock",
      [](const KernelView& k) { return real(k.machine_instructions.value_or(0)); },
      "Nsight Compute: smsp__inst_executed.sum"},
 };
@@ -189,7 +188,7 @@ std::optional<uint64_t> machine_instructions_of(const KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
   if (image.instructions.empty()) return std::nullopt;
   uint64_t sum = 0;
-  for (const SmStats& s : run.sm) sum += s.warps * image.executed_once;
+  for (const SmStats& s : run.sm) sum += s.warps * image.executed_once + s.subroutine_instructions;
   for (size_t i = 0; i < run.pc.size(); ++i) sum += run.pc[i].executed * image.instructions[i];
   return sum;
 }

@@ -187,6 +187,7 @@ void OperationIssue::pass_branch(Warp& warp, uint32_t w, const SubroutineCall& c
                                  uint64_t now) {
   if (call.instructions != 0) {
     ++warp.kernel->stats->special_operands;
+    warp.kernel->stats->subroutine_instructions += call.instructions;
     warp.subroutine = {call.instructions, call.cycles};
     wait_in_subroutine(warp, w, ready, now);
   } else {

@@ -97,7 +97,8 @@ struct SmAccesses {
           "core cycles for which operations kept a pipe longer because their registers lie in one bank", \
           {.present = has_register_banks})                                                               \
   COUNTER(special_operands, "special_operands", "1",                                                     \
-          "IEEE divisions and roots of a warp that called a subroutine for some lane's operands")
+          "IEEE divisions and roots of a warp that called a subroutine for some lane's operands")        \
+  COUNTER(subroutine_instructions, "", "1", "machine instructions that warps executed in these subroutines")
 
 struct SmConflicts {
   GPUSIM_COUNTERS(SmConflicts, GPUSIM_SM_CONFLICT_COUNTERS)

@@ -300,6 +300,7 @@ TEST_F(SmTest, DivisionWithASubroutineIsNotOverlappedAndCallsItForZero) {
     }
   simulate();
   EXPECT_EQ(run.sm[0].special_operands, 1u);
+  EXPECT_EQ(run.sm[0].subroutine_instructions, 37u);
   EXPECT_EQ(slots_of(StallCause::kIssued), run.sm[0].inst_executed + 37);
   const uint64_t usual = machine.latency.at("fp32_div_rn");
   const auto wait = [&](uint16_t warp) {
