@@ -4,7 +4,7 @@ add_library(gpusim_isa_frontend OBJECT
   ${_isa}/ptx/address_size.cpp ${_isa}/ptx/control_flow.cpp ${_isa}/ptx/diagnostics.cpp ${_isa}/ptx/kernel_use.cpp ${_isa}/ptx/parser/lexer.cpp
   ${_isa}/ptx/linker.cpp ${_isa}/ptx/modifiers.cpp ${_isa}/ptx/module.cpp ${_isa}/ptx/occupancy.cpp ${_isa}/ptx/opcodes.cpp
   ${_isa}/ptx/parser/parser.cpp ${_isa}/ptx/parser/constant.cpp ${_isa}/ptx/parser/function.cpp ${_isa}/ptx/parser/implied.cpp
-  ${_isa}/ptx/parser/initialiser.cpp ${_isa}/ptx/parser/statement.cpp ${_isa}/ptx/parser/variable.cpp ${_isa}/ptx/scopes.cpp ${_isa}/ptx/unsupported_spellings.cpp
+  ${_isa}/ptx/parser/initialiser.cpp ${_isa}/ptx/parser/statement.cpp ${_isa}/ptx/parser/variable.cpp ${_isa}/ptx/scopes.cpp ${_isa}/ptx/unsupported_spellings.cpp ${_isa}/ptx/multimem.cpp
   ${_isa}/ptx/types.cpp ${_isa}/ptx/unresolved.cpp ${_isa}/ptx/verifier/verifier.cpp ${_isa}/ptx/verifier/address.cpp ${_isa}/ptx/verifier/control.cpp
   ${_isa}/ptx/verifier/half.cpp ${_isa}/ptx/verifier/memory.cpp ${_isa}/ptx/verifier/mov.cpp ${_isa}/ptx/verifier/operand.cpp
   ${_isa}/ptx/verifier/rules.cpp ${_isa}/ptx/verifier/spelled.cpp ${_isa}/ptx/verifier/target.cpp ${_isa}/ptx/verifier/texture.cpp ${_isa}/ptx/verifier/wmma.cpp

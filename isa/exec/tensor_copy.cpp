@@ -114,7 +114,9 @@ bool move_piece(const Box& box, const Piece& p, uint32_t bytes, uint32_t ranks, 
   const TensorMap& map = box.map;
   const uint64_t shared = map.swizzled(box.shared.address + p.shared);
   std::array<std::byte, kPiece> values;
-  values.fill(map.fills_with_nan ? std::byte{0xff} : std::byte{0});
+  values.fill(std::byte{0});
+  constexpr std::byte kFill[2] = {std::byte{kOutsideTensor & 0xff}, std::byte{kOutsideTensor >> 8}};
+  for (uint32_t b = 0; map.fills_with_nan && b < kPiece; ++b) values[b] = kFill[b % 2];
   LaneBytes tensor;
   const uint32_t inside = p.end - p.begin;
   if (inside != 0) {

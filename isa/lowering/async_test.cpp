@@ -220,6 +220,27 @@ TEST(BulkCopies, WithinTheBlockAndItsOwnMbarrier) {
   }
 }
 
+TEST(BulkCopies, SumsOf64BitsMayHaveASign) {
+  const std::vector<uint32_t> out =
+      run_warp(warp_kernel(".reg .b32 %r<4>; .reg .b64 %d<3>; .reg .pred %p<4>; .shared .align 8 .b64 s; "
+                           ".shared .align 8 .b64 b;",
+                           R"(mov.u32 %r0, b; mov.u32 %r1, s; setp.eq.u32 %p0, %tid0, 0;
+                @%p0 mbarrier.init.shared.b64 [%r0], 1;
+                mov.u64 %d0, 5; @%p0 st.shared.u64 [%r1], %d0; mov.u64 %d1, -4294967303;
+                @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r0], 8;
+                bar.sync 0;
+                @%p0 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64 [%r1], %d1, [%r0];
+                bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; selp.u32 %r2, 1, 0, %p1;
+                ld.shared.u64 %d2, [%r1]; st.global.u64 [%out], %d2; st.global.u32 [%out+8], %r2; ret;)"),
+               {});
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint64_t sum = out[64 * lane] | uint64_t{out[64 * lane + 1]} << 32;
+    EXPECT_EQ(static_cast<int64_t>(sum), 5 - 4294967303);
+    EXPECT_EQ(out[64 * lane + 2], 1u) << "the mbarrier has the eight bytes";
+  }
+}
+
 // --- mbarrier ---
 
 TEST(Mbarriers, PackedStateKeepsItsParts) {

@@ -16,14 +16,14 @@ using namespace test;  // NOLINT: helpers of this folder
 
 TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
   const std::string text =
-      thread_kernel(".reg .b32 %r<4>;", "multimem.red.relaxed.gpu.global.add.u32 [%in], %r2;\nret;", "sm_90");
+      thread_kernel(".reg .b32 %r<4>;", "st.bulk [%in], 64, 0;\nret;", "sm_100");
   const Module module = parse_ok(text);
   const auto lowered = lower_kernel(module, *module.entries().at(0), LoweringOptions{});
   const auto* errors = std::get_if<Diagnostics>(&lowered);
   ASSERT_NE(errors, nullptr);
   ASSERT_EQ(errors->size(), 1u);
-  EXPECT_EQ(errors->front().message, "'multimem.red' is not supported yet");
-  const size_t at = text.find("multimem");
+  EXPECT_EQ(errors->front().message, "'st.bulk' is not supported yet");
+  const size_t at = text.find("st.bulk");
   EXPECT_EQ(errors->front().loc.line,
             1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
 }

@@ -33,7 +33,6 @@ struct AluForm {
 /// Types of the same size without sign ("b32"), used by moves, logic and memory.
 [[nodiscard]] Type untyped(Type t);
 [[nodiscard]] Type unsigned_of(Type t);
-[[nodiscard]] AtomOp operation_of(const Instruction& inst);  // select_bulk.cpp
 
 [[nodiscard]] WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target);  // select_wmma.cpp
 
@@ -193,6 +192,7 @@ class Selector {
   Value packed_halves(Frame& frame, std::span<const Operand> operands);
   void tensor_map(Frame& frame, const Instruction& inst);
   void video(Frame& frame, const Instruction& inst);  // select_video.cpp
+  void multimem(Frame& frame, const Instruction& inst);  // select_multimem.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);
   void cluster_barrier(const Instruction& inst);

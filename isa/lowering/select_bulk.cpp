@@ -15,16 +15,6 @@ Type type_of(const Instruction& inst) { return type_from_name(instruction_words(
 
 }  // namespace
 
-/// What a reduction does.
-AtomOp operation_of(const Instruction& inst) {
-  constexpr std::pair<std::string_view, AtomOp> kOperations[] = {
-      {"add", AtomOp::kAdd}, {"min", AtomOp::kMin}, {"max", AtomOp::kMax}, {"inc", AtomOp::kInc},
-      {"dec", AtomOp::kDec}, {"and", AtomOp::kAnd}, {"or", AtomOp::kOr},   {"xor", AtomOp::kXor}};
-  for (const auto& [name, operation] : kOperations)
-    if (has_word(inst, name)) return operation;
-  return AtomOp::kNone;
-}
-
 /// The whole address as a value of 64 bits.
 std::optional<Value> Selector::whole_address(Frame& frame, const Operand& operand, Space space) {
   const auto where = address(frame, operand, space);
@@ -85,7 +75,7 @@ void Selector::bulk_copy(Frame& frame, const Instruction& inst) {
   if (has("tensor")) return tensor_copy(frame, inst);
   const std::vector<std::string_view> words = instruction_words(inst);
   const bool reduces = words[1] == "reduce";
-  if (reduces && find_reduction(type_of(inst), operation_of(inst)) == nullptr)
+  if (reduces && find_reduction(type_of(inst), named_reduction(inst)) == nullptr)
     return unsupported(inst, "this reduction");
   const size_t source = reduces ? 5 : 4;  // cp.async.bulk.TO.FROM, cp.reduce.async.bulk.TO.FROM
   const bool from_global = words.size() > source && words[source] == "global";
@@ -104,7 +94,7 @@ void Selector::bulk_copy(Frame& frame, const Instruction& inst) {
   op.memory.bypasses_l1 = true;
   op.imm = (from_global ? kBulkFromGlobal : 0) | (to_global ? kBulkToGlobal : 0) |
            (multicast ? kBulkMulticast : 0) | (arrives && from_global ? kBulkArrives : 0) |
-           (reduces ? kBulkReduces | static_cast<uint64_t>(operation_of(inst)) << kBulkOperation |
+           (reduces ? kBulkReduces | static_cast<uint64_t>(named_reduction(inst)) << kBulkOperation |
                           static_cast<uint64_t>(type_of(inst)) << kBulkType
                     : 0);
   op.memory.element_bytes = reduces && type_bytes(type_of(inst)) == 8 ? 8 : 4;
@@ -139,7 +129,8 @@ void Selector::remote_store(Frame& frame, const Instruction& inst) {
   access.mods.cluster = true;
   access.mods.vector = has_word(inst, "v4") ? 4 : has_word(inst, "v2") ? 2 : 1;
   access.mods.type = type_of(inst);
-  access.mods.atom = operation_of(inst);
+  access.mods.atom = named_reduction(inst);
+  if (access.mods.atom == AtomOp::kAdd) access.mods.type = unsigned_of(access.mods.type);  // the same sum
   access.operands.resize(2);
   const bool reduces = instruction_words(inst).front() == "red";
   access.opcode = reduces ? Opcode::kRed : Opcode::kSt;

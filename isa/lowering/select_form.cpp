@@ -157,7 +157,7 @@ std::optional<AluForm> runtime_form(const Modifiers& m, Opcode op) {
       f = simple(op, t, 0, t, {t, t});
       break;
     case Opcode::kFma:
-      f = simple(op, t, 0, t, {t, t, t});
+      f = simple(op, t, m.oob ? kVarOob : 0, t, {t, t, t});
       break;
     case Opcode::kNeg:
     case Opcode::kAbs:

@@ -90,6 +90,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kAsync:
       remote_store(frame, inst);
       break;
+    case Opcode::kMultimem:
+      multimem(frame, inst);
+      break;
     case Opcode::kTensormap:
       tensor_map(frame, inst);
       break;

@@ -48,7 +48,7 @@ void Selector::tensor_copy(Frame& frame, const Instruction& inst) {
   op.memory.element_bytes = 4;
   op.memory.elements = reduces ? 1 : 4;
   op.imm = (loads ? kTensorLoads : 0) | (multicast ? kTensorMulticast : 0) | (im2col ? kTensorIm2col : 0) |
-           static_cast<uint64_t>(reduces ? operation_of(inst) : AtomOp::kNone) << kTensorOperation |
+           static_cast<uint64_t>(reduces ? named_reduction(inst) : AtomOp::kNone) << kTensorOperation |
            coordinates.size() << kTensorRank;
   const uint32_t after = new_block();
   const bool jumps = jump_over_call(after);

@@ -144,6 +144,50 @@ TEST(TensorCopies, BoxesComeInGoOutAndAreAddedUp) {
   }
 }
 
+/// What a box has outside of a tensor of halves is the NaN that fma.oob takes for nothing: a product with it
+/// adds nothing to a sum, and makes it +0.
+TEST(TensorCopies, BordersOfNaNsAreThoseThatFmaKnows) {
+  constexpr uint32_t kWidth = 37, kRows = 4, kPitch = 128, kBoxWidth = 16, kFirst = 32, kOutside = 0x7ff7,
+                     kOne = 0x3c00;
+  const std::string text = warp_kernel(
+      ".reg .b32 %r<20>; .reg .b16 %h<4>; .reg .pred %p<4>; .shared .align 128 .b8 s[128]; .shared .align 8 "
+      ".b64 b;",
+      R"(mov.u32 %r0, s; mov.u32 %r2, b; setp.eq.u32 %p0, %tid0, 0;
+      @%p0 mbarrier.init.shared.b64 [%r2], 1;
+      @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 128;
+      bar.sync 0;
+      mov.u32 %r3, 32; mov.u32 %r4, 1;
+      @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [%in, {%r3, %r4}], [%r2];
+      W: mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0; @!%p1 bra W;
+      mad.lo.u32 %r5, %tid0, 4, %r0;
+      ld.shared.u32 %r6, [%r5]; mov.u32 %r7, 0x3c003c00; fma.rn.oob.f16x2 %r8, %r6, %r7, %r7;
+      st.global.v2.u32 [%out], {%r6, %r8}; ret;)");
+  std::vector<uint16_t> tensor(kPitch / 2 * kRows, kOne);
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    TestMemory memory;
+    TensorMap map = rows_of_words(TensorMap::Swizzle::kNone);
+    map.element = TensorMap::Element::kF16;
+    map.fills_with_nan = true;
+    map.address = memory.add_values(tensor);
+    map.size = {kWidth, kRows};
+    map.stride = {2, kPitch};
+    map.box = {kBoxWidth, kRows};
+    const auto bytes = map.packed();
+    const uint64_t in = memory.add_values(std::vector<std::byte>(bytes.begin(), bytes.end())),
+                   out = memory.add(size_t{32} * 64 * 4);
+    const KernelImage image = lower_ok(text, level(l, 0, 90));
+    BlockRunner runner(image, memory, pack_params({in, out}), 32);
+    ASSERT_TRUE(runner.run(2'000'000).finished);
+    const auto words = memory.read<uint32_t>(out, size_t{32} * 64);
+    for (uint32_t half = 0; half < kBoxWidth * kRows; ++half) {
+      const bool inside = kFirst + half % kBoxWidth < kWidth && 1 + half / kBoxWidth < kRows;
+      const uint32_t *const word = &words[half / 2 * 64], shift = half % 2 * 16;
+      EXPECT_EQ(word[0] >> shift & 0xffff, inside ? kOne : kOutside) << half;
+      EXPECT_EQ(word[1] >> shift & 0xffff, inside ? 0x4000u : 0u) << half;
+    }
+  }
+}
+
 /// Two images of 6 x 5 pixels with 8 words each, of which a copy takes four words of 28 pixels.
 struct Images {
   static constexpr int kChannels = 8, kWidth = 6, kHeight = 5, kNumber = 2, kTaken = 4, kPixels = 28;

@@ -70,6 +70,7 @@ enum Group : uint64_t {
   kLongPrefetch = uint64_t{1} << 60,  // L2::256B, a kPrefetchSize too
   kTextureLods = uint64_t{1} << 61,   // base level grad
   kWmmaSmall = uint64_t{1} << 62,     // u4 s4 b1
+  kOob = uint64_t{1} << 63,
 };
 
 /// One of each may be written twice.
@@ -113,7 +114,7 @@ constexpr uint64_t groups_of(Opcode op) {
     case kMadc:
       return kPart | kCc;
     case kFma:
-      return kRound | kFtz | kSat | kRelu;
+      return kRound | kFtz | kSat | kRelu | kOob;
     case kRcp:
     case kSqrt:
       return kRound | kApprox | kFtz;

@@ -169,6 +169,7 @@ const Row kRows[] = {
     {"r", kLeftRight, SET(right, true)},
     {"shiftamt", kShiftamt, SET(shiftamt, true)},
     {"relu", kRelu, SET(relu, true)},
+    {"oob", kOob, SET(oob, true)},
     {"arrive", kBarOps, SET(arrive, true)},
     {"red", kBarOps, SET(red, true)},
     {"popc", kBarRed,
@@ -253,11 +254,13 @@ struct Unsupported {
 
 using enum Opcode;
 constexpr Unsupported kUnsupported[] = {
-    {kCvt, "e2m1x2"}, {kCvt, "e2m3x2"},      {kCvt, "e3m2x2"},
-    {kCvt, "e4m3x4"}, {kCvt, "e5m2x4"},      {kCvt, "e2m1x4"},
-    {kCvt, "e2m3x4"}, {kCvt, "e3m2x4"},      {kCvt, "ue8m0x2"},
-    {kCvt, "rs"},     {kFma, "oob"},         {kTex, "2dms"},
-    {kTex, "a2dms"},  {kTxq, "num_samples"}, {kTxq, "force_unnormalized_coords"},
+    {kCvt, "e2m1x2"},      {kCvt, "e2m3x2"},
+    {kCvt, "e3m2x2"},      {kCvt, "e4m3x4"},
+    {kCvt, "e5m2x4"},      {kCvt, "e2m1x4"},
+    {kCvt, "e2m3x4"},      {kCvt, "e3m2x4"},
+    {kCvt, "ue8m0x2"},     {kCvt, "rs"},
+    {kTex, "2dms"},        {kTex, "a2dms"},
+    {kTxq, "num_samples"}, {kTxq, "force_unnormalized_coords"},
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {

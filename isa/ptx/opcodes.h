@@ -118,7 +118,7 @@ struct Modifiers {
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;
   bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false,
-       xorsign = false, abs = false, satfinite = false;
+       xorsign = false, abs = false, satfinite = false, oob = false;
   bool warp = false;            ///< bar.warp.sync
   bool cluster = false;         ///< .shared::cluster: shared memory of any block of the cluster
   char testp = 0;               ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)

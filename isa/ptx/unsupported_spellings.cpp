@@ -129,7 +129,39 @@ constexpr Spelling kSpellings[] = {
      Letters::kWithLetter},
     {"tensormap.cp_fenceproxy",
      "global shared::cta tensormap::generic release cta|cluster|gpu|sys sync aligned", 3, 3, 90, 803},
-    {"multimem", "*", 1, 16, 90, 801},
+    {"multimem.ld_reduce", "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add u32|s32|u64|f32|f64", 2, 2,
+     90, 801},
+    {"multimem.ld_reduce", "weak|relaxed|acquire? cta|cluster|gpu|sys? global? min|max u32|s32|u64|s64", 2, 2,
+     90, 801},
+    {"multimem.ld_reduce", "weak|relaxed|acquire? cta|cluster|gpu|sys? global? and|or|xor b32|b64", 2, 2, 90,
+     801},
+    {"multimem.ld_reduce", "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add f32 v2|v4", 2, 2, 90, 801},
+    {"multimem.ld_reduce",
+     "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add|min|max f16x2|bf16x2 v2|v4?", 2, 2, 90, 801},
+    {"multimem.ld_reduce", "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add|min|max f16|bf16 v2|v4|v8",
+     2, 2, 90, 801},
+    {"multimem.ld_reduce",
+     "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add acc::f32 f16x2|bf16x2 v2|v4?", 2, 2, 90, 802},
+    {"multimem.ld_reduce",
+     "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add acc::f32 f16|bf16 v2|v4|v8", 2, 2, 90, 802},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? add u32|s32|u64|f32|f64", 2, 2, 90, 801},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? min|max u32|s32|u64|s64", 2, 2, 90, 801},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? and|or|xor b32|b64", 2, 2, 90, 801},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? add f32 v2|v4", 2, 2, 90, 801},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? add f16x2|bf16x2 v2|v4?", 2, 2, 90, 801},
+    {"multimem.red", "relaxed|release? cta|cluster|gpu|sys? global? add f16|bf16 v2|v4|v8", 2, 2, 90, 801},
+    {"multimem.st", "weak|relaxed|release? cta|cluster|gpu|sys? global? b32|b64|u32|u64|s32|s64|f32|f64", 2,
+     2, 90, 801},
+    {"multimem.st", "weak|relaxed|release? cta|cluster|gpu|sys? global? f32 v2|v4", 2, 2, 90, 801},
+    {"multimem.st", "weak|relaxed|release? cta|cluster|gpu|sys? global? f16x2|bf16x2 v2|v4?", 2, 2, 90, 801},
+    {"multimem.st", "weak|relaxed|release? cta|cluster|gpu|sys? global? f16|bf16 v2|v4|v8", 2, 2, 90, 801},
+    {"multimem.ld_reduce",
+     "weak|relaxed|acquire? cta|cluster|gpu|sys? global? add|min|max acc::f16? v2|v4|v8? "
+     "e4m3|e4m3x2|e4m3x4|e5m2|e5m2x2|e5m2x4",
+     2, 2, 100, 806, Letters::kWithLetter},
+    {"multimem.st",
+     "weak|relaxed|release? cta|cluster|gpu|sys? global? v2|v4|v8? e4m3|e4m3x2|e4m3x4|e5m2|e5m2x2|e5m2x4", 2,
+     2, 100, 806, Letters::kWithLetter},
     {"suld.b", "1d|2d|3d|a1d|a2d ca|cg|cs|cv? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
     {"sust.b", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
     {"sust.p", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b32 trap|clamp|zero", 2, 2, 20, 105},
@@ -175,7 +207,7 @@ constexpr Opcode kSpelled[] = {
     Opcode::kSuld,    Opcode::kSust,     Opcode::kSured,      Opcode::kSuq,      Opcode::kTld4,
     Opcode::kCpAsync, Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,
     Opcode::kMma,     Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster,
-    Opcode::kAsync,   Opcode::kWgmma,    Opcode::kTensormap};
+    Opcode::kAsync,   Opcode::kWgmma,    Opcode::kTensormap,  Opcode::kMultimem};
 
 Words split(std::string_view text, char separator) {
   Words words;
@@ -308,6 +340,15 @@ std::vector<std::string_view> instruction_words(const Instruction& i) { return w
 bool has_word(const Instruction& i, std::string_view word) {
   const Words words = words_of(i.text);
   return std::ranges::find(words, word) != words.end();
+}
+
+AtomOp named_reduction(const Instruction& i) {
+  constexpr std::pair<std::string_view, AtomOp> kOperations[] = {
+      {"add", AtomOp::kAdd}, {"min", AtomOp::kMin}, {"max", AtomOp::kMax}, {"inc", AtomOp::kInc},
+      {"dec", AtomOp::kDec}, {"and", AtomOp::kAnd}, {"or", AtomOp::kOr},   {"xor", AtomOp::kXor}};
+  for (const auto& [name, operation] : kOperations)
+    if (has_word(i, name)) return operation;
+  return AtomOp::kNone;
 }
 
 std::string letter_error(const Module& module, const Instruction& i) {

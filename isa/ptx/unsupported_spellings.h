@@ -21,6 +21,8 @@ namespace gpusim::isa {
 /// Opcode and modifiers as written: "suld", "b", "2d", ...; valid as long as the instruction.
 [[nodiscard]] std::vector<std::string_view> instruction_words(const Instruction& i);
 [[nodiscard]] bool has_word(const Instruction& i, std::string_view word);
+/// The reduction that one of the words names; kNone if none does.
+[[nodiscard]] AtomOp named_reduction(const Instruction& i);
 
 /// Rules of targets with a letter, such as sm_90a: they alone have these instructions.
 [[nodiscard]] std::string letter_error(const Module& module, const Instruction& i);

@@ -121,6 +121,13 @@ done:
 
 }  // namespace
 
+void Module::check(const Text& text) {
+  const isa::ParseResult parsed = isa::parse_module(text.ptx);
+  for (const isa::Diagnostics& found : {parsed.diagnostics, isa::verify_module(parsed.module)})
+    if (const std::string errors = errors_of(found, {text.name}); !errors.empty())
+      throw Failure(Code::kInvalidPtx, errors);
+}
+
 void Module::link() {
   if (linked_) return;
   if (!failure_.empty()) throw Failure(Code::kInvalidPtx, failure_);

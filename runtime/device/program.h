@@ -30,6 +30,8 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  /// Throws Failure (kInvalidPtx) with what is wrong with a text by itself, whatever others define.
+  static void check(const Text& text);
   /// Throws Failure (kInvalidPtx) with everything that is wrong with the texts, and places nothing.
   void link();
   /// As link(), and its variables have their places.

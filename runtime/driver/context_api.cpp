@@ -318,8 +318,11 @@ GPUSIM_DRIVER cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   *device = 0;
   return 0;
 }
-GPUSIM_DRIVER cuCtxGetApiVersion(CUcontext, unsigned* version) {
+/// Null is the current one.
+GPUSIM_DRIVER cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   if (version == nullptr) return 1;
+  if (!is_alive(context == nullptr ? current_context() : context))
+    return static_cast<int>(Code::kDeviceUninitialized);
   *version = 3020;  // of contexts, since cuCtxCreate_v2
   return 0;
 }

@@ -17,7 +17,7 @@ namespace gpusim::runtime::driver {
 
 namespace {
 
-constexpr int kMachineCode = 0, kPtx = 1, kFatBinary = 2, kLibrary = 4;  // CUjitInputType
+constexpr int kMachineCode = 0, kPtx = 1, kFatBinary = 2, kLibrary = 4, kInputTypes = 6;  // CUjitInputType
 
 /// The logs that the program has given room for. How much each has is replaced by how much was written.
 class Logs {
@@ -54,15 +54,16 @@ Link& link_of(Link* handle) {
 /// `bytes` end with a zero that they do not count. What NVRTC gives as machine code is PTX
 /// (libgpusim_nvrtc.so).
 void add(const Device& device, Link& link, int type, const std::string& bytes, const std::string& name) {
-  require(!link.complete);
+  require(!link.complete && type >= 0 && type < kInputTypes);
   // The device has what the toolkit's library of the device runtime holds.
   if (type == kLibrary && name.ends_with("libcudadevrt.a")) return;
   try {
     if (type != kMachineCode && type != kPtx && type != kFatBinary)
       throw Failure(Code::kNotSupported, name + ": the linker takes PTX and fat binaries that hold it");
     require(bytes.c_str()[0] != '\0');
-    for (Module::Text& text : cudart::texts_of(device, bytes.c_str(), bytes.size(), name))
-      link.texts.push_back(std::move(text));
+    std::vector<Module::Text> texts = cudart::texts_of(device, bytes.c_str(), bytes.size(), name);
+    std::ranges::for_each(texts, &Module::check);
+    std::ranges::move(texts, std::back_inserter(link.texts));
   } catch (const core::InputError& error) {
     link.logs.write(error.what());
     throw Failure(Code::kInvalidKernelImage, error.what());

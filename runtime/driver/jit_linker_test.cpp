@@ -49,6 +49,13 @@ TEST(JitLinker, AModuleIsLoadedFromWhatWasLinked) {
   EXPECT_EQ(cuLinkAddFile_v2(link, 1, "no such file", 0, nullptr, nullptr), error(Code::kFileNotFound));
   EXPECT_EQ(cuLinkAddData_v2(link, 3, ptx, sizeof ptx, "object", 0, nullptr, nullptr),
             error(Code::kNotSupported));
+  constexpr int kNoSuchType = 6;
+  EXPECT_EQ(cuLinkAddData_v2(link, kNoSuchType, ptx, sizeof ptx, "text", 0, nullptr, nullptr),
+            error(Code::kInvalidValue));
+  char wrong[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing()\n{\n  bogus;\n}\n";
+  EXPECT_EQ(cuLinkAddData_v2(link, 1, wrong, sizeof wrong, "text", 0, nullptr, nullptr),
+            error(Code::kInvalidPtx))
+      << "what others define makes it no better";
   ASSERT_EQ(cuLinkAddData_v2(link, 1, ptx, sizeof ptx, "text", 0, nullptr, nullptr), 0);
   ASSERT_EQ(cuLinkComplete(link, &image, &bytes), 0);
   EXPECT_EQ(bytes, std::strlen(static_cast<char*>(image)) + 1);

@@ -330,14 +330,24 @@ GPUSIM_DRIVER_COPY(cuMemcpyDtoD, _v2, CUdeviceptr, CUdeviceptr, pointer(to), poi
                    cudaMemcpyDeviceToDevice)
 GPUSIM_DRIVER_COPY(cuMemcpy, , CUdeviceptr, CUdeviceptr, pointer(to), pointer(from), cudaMemcpyDefault)
 
-// All contexts are of one device.
-#define GPUSIM_PEER_COPY(waits, waits_not)                                                                  \
-  GPUSIM_DRIVER cuMemcpyPeer##waits(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes) { \
-    return cuMemcpyDtoD_v2##waits(to, from, bytes);                                                         \
-  }                                                                                                         \
-  GPUSIM_DRIVER cuMemcpyPeerAsync##waits_not(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext,        \
-                                             size_t bytes, CUstream stream) {                               \
-    return cuMemcpyDtoDAsync_v2##waits_not(to, from, bytes, stream);                                        \
+/// All contexts are of one device, and null is the current one; what never was a context, or is destroyed, is
+/// none.
+static CUresult wrong_peer(CUcontext one, CUcontext other) {
+  for (const CUcontext context : {one, other})
+    if (context != nullptr && !is_alive(context)) return static_cast<int>(Code::kDeviceUninitialized);
+  return 0;
+}
+
+#define GPUSIM_PEER_COPY(waits, waits_not)                                                            \
+  GPUSIM_DRIVER cuMemcpyPeer##waits(CUdeviceptr to, CUcontext its, CUdeviceptr from, CUcontext their, \
+                                    size_t bytes) {                                                   \
+    const CUresult wrong = wrong_peer(its, their);                                                    \
+    return wrong != 0 ? wrong : cuMemcpyDtoD_v2##waits(to, from, bytes);                              \
+  }                                                                                                   \
+  GPUSIM_DRIVER cuMemcpyPeerAsync##waits_not(CUdeviceptr to, CUcontext its, CUdeviceptr from,         \
+                                             CUcontext their, size_t bytes, CUstream stream) {        \
+    const CUresult wrong = wrong_peer(its, their);                                                    \
+    return wrong != 0 ? wrong : cuMemcpyDtoDAsync_v2##waits_not(to, from, bytes, stream);             \
   }
 GPUSIM_PEER_COPY(, )
 GPUSIM_PEER_COPY(_ptds, _ptsz)

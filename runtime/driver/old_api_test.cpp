@@ -35,6 +35,7 @@ int cuCtxWaitEvent(void*, cudaEvent_t);
 int cuCtxEnablePeerAccess(void*, unsigned);
 int cuCtxDisablePeerAccess(void*);
 int cuCtxGetId(void*, unsigned long long*);
+int cuCtxGetApiVersion(void*, unsigned*);
 int cuCtxSetCurrent(void*);
 int cuDevicePrimaryCtxRetain(void**, int);
 int cuDeviceGetAttribute(int*, int, int);
@@ -238,6 +239,8 @@ TEST_F(DriverOldApi, EventsOfAContextAreOfAllItsStreams) {
   EXPECT_LT(asked, 100) << "what it would wait for is done";
 }
 
+int no_context_at_all = 0;
+
 TEST_F(DriverOldApi, ThereIsNoPeer) {
   // As an H100 with driver 580.159 answers of the device itself.
   EXPECT_EQ(cuCtxEnablePeerAccess(nullptr, 0), error(Code::kPeerAccessUnsupported));
@@ -247,6 +250,18 @@ TEST_F(DriverOldApi, ThereIsNoPeer) {
   ASSERT_EQ(cuMemcpyPeer(words_ + 32, nullptr, words_, nullptr, 16), 0) << "within the device";
   EXPECT_EQ(words()[11], 7u);
   EXPECT_EQ(words()[12], 0u);
+  void* const no_context = &no_context_at_all;
+  EXPECT_EQ(cuMemcpyPeer(words_ + 32, no_context, words_, nullptr, 16), error(Code::kDeviceUninitialized));
+  EXPECT_EQ(cuMemcpyPeer(words_ + 32, nullptr, words_, no_context, 16), error(Code::kDeviceUninitialized));
+}
+
+TEST_F(DriverOldApi, TheVersionIsThatOfAContext) {
+  unsigned version = 0;
+  ASSERT_EQ(cuCtxGetApiVersion(nullptr, &version), 0);
+  EXPECT_EQ(version, 3020u);
+  EXPECT_EQ(cuCtxGetApiVersion(&no_context_at_all, &version), error(Code::kDeviceUninitialized));
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), 0);
+  EXPECT_EQ(cuCtxGetApiVersion(nullptr, &version), error(Code::kDeviceUninitialized)) << "there is none";
 }
 
 TEST_F(DriverOldApi, PropertiesAreAttributes) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -76,6 +77,8 @@ size_t longest(const std::vector<std::string>& texts) {
 
 std::mutex& hdf5_mutex() {
   static std::mutex mutex;
+  [[maybe_unused]] static const int told = pthread_atfork(
+      [] { hdf5_mutex().lock(); }, [] { hdf5_mutex().unlock(); }, [] { hdf5_mutex().unlock(); });
   return mutex;
 }
 

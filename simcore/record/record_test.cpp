@@ -426,6 +426,26 @@ TEST(Recorder, AForkedChildLeavesTheFileAlone) {
   EXPECT_TRUE(read_text_file(path) == read_text_file(expected));
 }
 
+/// A child that is forked amid a call of another thread finds a thread-safe library locked for good.
+TEST(Recorder, WhoForksWaitsForCallsOfTheLibrary) {
+  std::atomic<bool> inside = false, left = false;
+  std::thread caller([&] {
+    const std::scoped_lock lock(hdf5_mutex());
+    inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    left = true;
+  });
+  while (!inside) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) _exit(left && hdf5_mutex().try_lock() ? 0 : 1);
+  caller.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(hdf5_mutex().try_lock()) << "the parent has it still";
+  hdf5_mutex().unlock();
+}
+
 TEST(Recorder, UnusablePathsAreReportedAtOnce) {
   const auto create = [](const std::string& path) {
     return error_of([&] { (void)Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1); });

@@ -41,6 +41,7 @@ inline constexpr uint32_t kVarCarryOut = 1u << 10;
 inline constexpr uint32_t kVarXorsign = 1u << 11;  ///< min, max: .xorsign.abs
 inline constexpr uint32_t kVarAbs = 1u << 12;      ///< min, max of three: .abs
 inline constexpr uint32_t kVarRelu = 1u << 13;
+inline constexpr uint32_t kVarOob = 1u << 30;       ///< fma of halves: .oob
 inline constexpr uint32_t kVarSeparate = 1u << 31;  ///< mad: the product is rounded as well
 inline constexpr uint32_t kVarCompareShift = 14;    ///< CompareOp or AtomOp from here
 
@@ -66,6 +67,10 @@ enum RuntimeModifier : uint8_t {
   kModXorsign = 64,
   kModSatfinite = 128,
 };
+/// Each 16 bits of what a copy puts where its box leaves a tensor whose map fills with a NaN, and the factor
+/// of halves that fma.oob knows by it. The manual gives "OOB NaN" no bits; these are what public programs
+/// measured on GPUs of compute capability 10.0 and 12.0.
+inline constexpr uint16_t kOutsideTensor = 0x7ff7;
 /// MicroOp::modifiers of kVarSeparate.
 inline constexpr uint8_t kModNegateProduct = 1, kModNegateAddend = 2;
 

@@ -405,8 +405,8 @@ TEST(Traps, MadNeedsARoundingFromPtx32On) {
 
 // Whatever is spelled well is no syntax error.
 TEST(Traps, UnsupportedFormsStopOnlyTheirKernel) {
-  for (const char* statement : {"multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "mov.f32 %f1, %f0+1;",
-                                "add.finite.u32 %r1, %r1, %r1;"}) {
+  for (const char* statement :
+       {"suq.memory_layout.b32 %r1, [%rd1];", "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
     const Module m =
         parse_ok(std::string(".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n"
                              ".entry k() { .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .b32 %r<2>; "

@@ -231,6 +231,8 @@ void FunctionVerifier::check_arithmetic_modifiers(const Instruction& i) {
   if (m.sat && integer && m.part == MulPart::kLo) error(fmt::format("'{}': .sat goes with .hi", name()));
   if (m.relu && i.opcode == kFma && !is_half(m.type))
     error(fmt::format("'{}': .relu is for half precision", name()));
+  if (m.oob && (!is_half(m.type) || m.ftz))
+    error(fmt::format("'{}': .oob is for half precision, without .ftz", name()));
   if ((m.approx || m.full) && integer) error(fmt::format("'{}': .approx and .full are for .f32", name()));
   const bool double_approx = m.approx && m.type == Type::kF64;
   if ((i.opcode == kRcp && double_approx && !m.ftz) || (i.opcode == kSqrt && double_approx))

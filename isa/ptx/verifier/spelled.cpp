@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/ptx/mma.h"
+#include "isa/ptx/multimem.h"
 #include "isa/ptx/unsupported_spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 #include "isa/ptx/video.h"
@@ -57,6 +58,8 @@ std::string unsupported_form(const Instruction& i) {
       return mma_form(i) ? std::string() : whole;
     case kTensormap:
       return has_word(i, "swizzle_atomicity") ? whole : std::string();
+    case kMultimem:  // 8-bit floating point
+      return multimem_form(i) ? std::string() : whole;
     case kWgmma:
       return words[1] != "mma_async" || wgmma_form(i) ? std::string() : whole;
     default:
@@ -119,6 +122,8 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
       return check_mma(i);
     case kWgmma:
       return check_wgmma(i);
+    case kMultimem:
+      return check_multimem(i);
     case kMapa:
       return check_cluster_address(i);
     case kTensormap:
@@ -154,6 +159,37 @@ void FunctionVerifier::check_gather(const Instruction& i) {
     return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
   check_coordinates(i, source.elements[0], i.mods.type2);
   if (i.operands.size() > 2) check_texture_offset(i, i.operands[2]);
+}
+
+/// multimem.ld_reduce d, [a]; multimem.st [a], b; multimem.red [a], b: d and b are vectors if it has them.
+void FunctionVerifier::check_multimem(const Instruction& i) {
+  const auto form = multimem_form(i);
+  if (!form) return;  // not simulated
+  const bool loads = form->kind == MultimemForm::Kind::kLoad;
+  const bool ordered = form->order != Semantics::kNone && form->order != Semantics::kWeak;
+  if (ordered != (form->scope != Scope::kNone))
+    return error(
+        fmt::format("'{}': .relaxed, .acquire and .release go with a scope, and a scope with them", name()));
+  const Operand &address = i.operands[loads ? 1 : 0], &data = i.operands[loads ? 0 : 1];
+  if (address.kind != Kind::kAddress)
+    return error(address.loc,
+                 fmt::format("'{}' needs an address in brackets, found {}", name(), kind_name(address.kind)));
+  check_address(i, address);
+  // Elements of vectors are whatever has their bits.
+  const Type type = form->elements == 1 ? form->type : type_bytes(form->type) == 4 ? Type::kB32 : Type::kB16;
+  const auto check_one = [&](const Operand& e) {
+    loads ? check_destination(i, e, type, false) : check_source(i, e, type, false);
+  };
+  if (form->elements == 1) return check_one(data);
+  if (data.kind != Kind::kVector || data.elements.size() != form->elements)
+    return error(data.loc, fmt::format("'{}' needs a vector of {} elements, found {}", name(), form->elements,
+                                       kind_name(data.kind)));
+  const auto is_sink = [](const Operand& e) { return e.kind == Kind::kSink; };
+  if (loads && std::ranges::all_of(data.elements, is_sink))
+    return error(data.loc, fmt::format("'{}' uses nothing of what it reads", name()));
+  for (const Operand& e : data.elements)
+    if (!loads || !is_sink(e)) check_one(e);
+  check_elements_alike(data);
 }
 
 /// mapa d, a, rank; getctarank d, a: both have addresses of the type, but the rank has 32 bits.

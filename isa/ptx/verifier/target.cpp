@@ -27,6 +27,7 @@ bool is_f32x2(const Modifiers& m) { return m.type == Type::kF32x2; }
 /// f32 with sources of half precision.
 bool is_mixed(const Modifiers& m) { return m.type == Type::kF32 && is_half(m.type2); }
 bool has_relu(const Modifiers& m) { return m.relu; }
+bool has_oob(const Modifiers& m) { return m.oob; }
 bool has_nan(const Modifiers& m) { return m.nan; }
 bool has_xorsign(const Modifiers& m) { return m.xorsign; }
 bool is_packed_or_relu(const Modifiers& m) { return m.relu || is_packed16(m.type); }
@@ -59,6 +60,7 @@ constexpr VersionRule kVersions[] = {
      [](const Modifiers& m) { return (m.seen & (kWindow | kParamFunc)) != 0 && m.space == Space::kParam; }},
     {kInvalid, 708, [](const Modifiers& m) { return (m.seen & kWindow) != 0 && m.space == Space::kShared; }},
     {kInvalid, 803, [](const Modifiers& m) { return m.type == Type::kB128; }},
+    {kFma, 801, has_oob},
     {kShfl, 600, [](const Modifiers& m) { return m.sync; }},
     {kVote, 600, [](const Modifiers& m) { return m.sync; }},
     {kBar, 600, [](const Modifiers& m) { return m.warp; }},
@@ -98,6 +100,7 @@ constexpr TargetRule kRules[] = {
     {kAbs, 80, is_bf16},
     {kNeg, 80, is_bf16},
     {kFma, 80, has_relu},
+    {kFma, 90, has_oob},
     {kMin, 80, has_nan},
     {kMax, 80, has_nan},
     {kMin, 86, has_xorsign},

@@ -107,6 +107,7 @@ class FunctionVerifier {
   void check_cvt_float8(const Instruction& i);
   void check_cluster_address(const Instruction& i);
   void check_async_copy(const Instruction& i);
+  void check_multimem(const Instruction& i);
   void check_bulk_copy(const Instruction& i);
   void check_tensor_copy(const Instruction& i);
   void check_tensor_map(const Instruction& i);

@@ -28,6 +28,7 @@ def describe_all(receive):
     vectors.RNG.seed(SEED)
     generate_half.halves()
     generate_forms.forms()
+    generate_half.outside_tensors()
 
 
 def bound(fn):

@@ -116,6 +116,21 @@ def arithmetic():
                 extremes(t, dot, F)
 
 
+def outside_tensors():
+    """fma.oob: a factor that is the NaN of what lies outside of a tensor makes the result +0, any other NaN does not."""
+    outside = 0x7FF7
+    for t in HALVES:
+        near = [outside, outside ^ SIGN, outside - 1, outside + 8, NAN[t], EDGES[t][2], inf(t, 0), 0, SIGN]
+        rows = [[a, b, c] for a in near for b in near for c in (EDGES[t][3], outside, 0)] + operands(t, 3) + double_rounding(t)
+        for name, end in {"": lambda t, v: v, ".relu": relu, ".sat": saturate}.items():
+            if name == ".sat" and t != "f16":
+                continue
+
+            def fused(a, b, c, t=t, end=end):
+                return 0 if outside in (a, b) else end(t, fma_raw(t, a, b, c, "rn"))
+            both(f"fma.rn.oob{name}", t, 3, fused, rows=rows)
+
+
 def extremes(t, dot, F):
     for nan in ["", ".NaN"]:
         for xorsign in ["", ".xorsign.abs"]:

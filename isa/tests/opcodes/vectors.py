@@ -75,7 +75,7 @@ class Form(NamedTuple):
 
     def version(self):
         version = {"sm_10": "3.0", "sm_13": "3.0", "sm_100": "8.8"}.get(self.target, "8.0")
-        new = ("satfinite", "lop3.", ".v2.", "b128")
+        new = ("satfinite", "lop3.", ".v2.", "b128", ".oob")
         return "8.3" if version == "8.0" and any(word in self.text() for word in new) else version
 
 
