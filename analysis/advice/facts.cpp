@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/advice/turns.h"
 #include "analysis/profile/polling.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
@@ -52,7 +53,7 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
   for (const PollingLoop& loop : polling_loops(kernel))
     std::fill(polls_.begin() + static_cast<int64_t>(loop.first),
               polls_.begin() + static_cast<int64_t>(loop.last) + 1, true);
-  turns_follow_ = turns_follow_each_other(kernel, ptx);
+  turns_follow_ = turns_of(kernel, ptx).follow_each_other;
 }
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
