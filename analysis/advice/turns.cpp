@@ -1,5 +1,7 @@
 #include "analysis/advice/turns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -78,10 +80,11 @@ bool adds_up(const Step& s, size_t operand) {
 /// A kernel's statements, what follows from what in them, and how often they were executed.
 class Program {
  public:
-  Program(const KernelRecord& kernel, std::string_view ptx)
+  Program(const KernelRecord& kernel, std::string_view ptx, const std::function<bool(uint64_t)>& of)
       : statements_(statements_of(ptx, kernel.name)), labels_(labels_of(ptx, kernel.name)) {
     for (const std::string& text : statements_) steps_.push_back(step_of(text));
-    count_executions(kernel);
+    name_values();
+    count_executions(kernel, of);
     for (size_t i = 0; i < steps_.size(); ++i) {
       for (const std::string& r : steps_[i].results) {
         number_of(r);
@@ -98,7 +101,8 @@ class Program {
   [[nodiscard]] uint64_t looked_at() const { return looked_at_; }
 
  private:
-  void count_executions(const KernelRecord& kernel);
+  void name_values();
+  void count_executions(const KernelRecord& kernel, const std::function<bool(uint64_t)>& of);
   uint32_t number_of(const std::string& r) {
     return numbers_.try_emplace(r, static_cast<uint32_t>(numbers_.size())).first->second;
   }
@@ -126,17 +130,52 @@ class Program {
   uint64_t looked_at_ = 0;
 };
 
-void Program::count_executions(const KernelRecord& kernel) {
+/// Up to the next label, what uses a register that has several definitions has the value of the last one in
+/// front of it: that value gets a name of its own.
+void Program::name_values() {
+  std::map<std::string, size_t> times;
+  for (const Step& s : steps_)
+    for (const std::string& r : s.results) ++times[r];
+  std::set<size_t> labelled;
+  for (const auto& [label, statement] : labels_) labelled.insert(statement);
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (labelled.contains(i)) values.clear();
+    for (std::set<std::string>& operand : steps_[i].operands) {
+      std::set<std::string> named;
+      for (const std::string& r : operand) {
+        const auto value = values.find(r);
+        named.insert(value == values.end() ? r : value->second);
+      }
+      operand = std::move(named);
+    }
+    // Under a condition the value in front of it may stay.
+    const bool always = guard_of(statements_[i]).empty();
+    std::vector<std::string> results;
+    for (const std::string& r : steps_[i].results) {
+      if (times.at(r) < 2 || r == kLocalMemory) continue;
+      if (always)
+        results.push_back(values[r] = fmt::format("{} of {}", r, i));
+      else
+        values.erase(r);
+    }
+    steps_[i].results.insert(steps_[i].results.end(), results.begin(), results.end());
+  }
+}
+
+void Program::count_executions(const KernelRecord& kernel, const std::function<bool(uint64_t)>& of) {
   // Only loops that are executed much: steps of a tree at the end of a kernel follow each other in any
   // kernel. One side of a condition in the loop is, and parts of a warp that come together late execute what
   // is behind it more often than that.
   constexpr double kMuch = 0.25;
   std::map<std::string_view, uint64_t> named;
+  std::set<std::string_view> chosen;
   uint64_t most = 0;
   for (uint64_t pc = 0; kernel.per_pc.has("executed") && pc < kernel.per_pc.rows; ++pc) {
     uint64_t& times = named[text_cell(kernel.per_pc, "ptx", pc)];
     times = std::max(times, kernel.per_pc["executed"][pc]);
     most = std::max(most, times);
+    if (of && of(pc)) chosen.insert(text_cell(kernel.per_pc, "ptx", pc));
   }
   executed_.assign(statements_.size() + 1, 0);
   // A statement that no operation names is part of the next one that is named.
@@ -145,7 +184,8 @@ void Program::count_executions(const KernelRecord& kernel) {
     executed_[i] = at == named.end() ? executed_[i + 1] : at->second;
   }
   for (size_t i = 0; i < steps_.size(); ++i)
-    much_.push_back(static_cast<double>(executed_[i]) >= kMuch * static_cast<double>(most));
+    much_.push_back(of ? chosen.contains(statements_[i])
+                       : static_cast<double>(executed_[i]) >= kMuch * static_cast<double>(most));
 }
 
 /// Registers that follow from what a thread has left in its local memory, also as places of loads.
@@ -307,8 +347,8 @@ bool Program::follows_by_more_than_sums() {
 
 }  // namespace
 
-Turns turns_of(const KernelRecord& kernel, std::string_view ptx) {
-  Program program(kernel, ptx);
+Turns turns_of(const KernelRecord& kernel, std::string_view ptx, const std::function<bool(uint64_t)>& of) {
+  Program program(kernel, ptx, of);
   const bool follow =
       program.decides_on_its_memory() || program.stores_what_runs() || program.follows_by_more_than_sums();
   return {follow, program.looked_at()};

@@ -1,6 +1,7 @@
 // Whether turns of a recorded kernel's loops need the ones before them.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "analysis/recording/recording.h"
@@ -16,7 +17,9 @@ struct Turns {
   uint64_t looked_at = 0;
 };
 
-/// `ptx`: of the program; may be empty.
-[[nodiscard]] Turns turns_of(const KernelRecord& kernel, std::string_view ptx);
+/// `ptx`: of the program; may be empty. `of`: only loops of the operations that it takes, by their number,
+/// however often these are executed.
+[[nodiscard]] Turns turns_of(const KernelRecord& kernel, std::string_view ptx,
+                             const std::function<bool(uint64_t)>& of = {});
 
 }  // namespace gpusim::analysis::advice

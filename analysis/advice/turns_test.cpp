@@ -78,6 +78,34 @@ TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
   EXPECT_FALSE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "another loop is longer";
 }
 
+TEST_F(RulesTest, ARegisterThatIsWrittenTwiceInATurnHasTwoValues) {
+  kernel.name = "k";
+  const auto follow = [&](const std::string& turn) {
+    program = ".visible .entry k(\n)\n{\nmov.u32 %r1, 0;\nmov.f32 %f1, 0f00000000;\n$L1:\n" + turn +
+              "\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 bra $L1;\nret;\n}";
+    return turns_of(kernel, program).follow_each_other;
+  };
+  EXPECT_FALSE(
+      follow("cvt.rn.f32.s32 %f1, %r1;\n@%p2 bra $L2;\nmul.f32 %f1, %f1, %f9;\n$L2:\n"
+             "st.shared.f32 [%r3], %f1;"))
+      << "a sign that some turns change";
+  EXPECT_TRUE(follow("@%p2 cvt.rn.f32.s32 %f1, %r1;\nmul.f32 %f1, %f1, %f9;\nst.shared.f32 [%r3], %f1;"))
+      << "the first value is not always new";
+  EXPECT_TRUE(follow("@%p2 bra $L2;\ncvt.rn.f32.s32 %f1, %r1;\n$L2:\nmul.f32 %f1, %f1, %f9;")) << "nor here";
+}
+
+TEST_F(RulesTest, LoopsOfSomeOperationsAreLookedAtAlone) {
+  kernel.name = "k";
+  operation("fp32", "mul.f32 %f1, %f1, %f9", 8);
+  operation("fp32", "add.f32 %f2, %f2, %f9", 1);
+  program =
+      ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.f32 %f2, 0f00000000;\n$L1:\nmul.f32 %f1, %f1, "
+      "%f9;\n@%p1 bra $L1;\n$L2:\nadd.f32 %f2, %f2, %f9;\n@%p2 bra $L2;\nret;\n}";
+  EXPECT_TRUE(turns_of(kernel, program).follow_each_other);
+  EXPECT_FALSE(turns_of(kernel, program, [](uint64_t pc) { return pc == 1; }).follow_each_other);
+  EXPECT_TRUE(turns_of(kernel, program, [](uint64_t pc) { return pc == 0; }).follow_each_other);
+}
+
 /// Loops one after the other, each of which goes on with the sum of the one before.
 std::string sums(int loops, bool in_a_loop) {
   std::string text = ".visible .entry k(\n)\n{\nmov.f32 %f0, 0f00000000;\n$L:\n";

@@ -118,6 +118,22 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
 }
 
+/// Share of all slots in which warps stand at a barrier for a part of their block's work that single lanes
+/// do, as one thread that fills a table for all. A slot in which that thread waits as well goes to the many
+/// warps at the barrier, so that its own waits are hardly counted.
+double waits_for_single_lanes(const KernelShares& s, const KernelRecord& kernel) {
+  constexpr double kSingle = 1.5;  // lanes
+  const Table& t = kernel.per_pc;
+  if (!t.has("executed") || !t.has("active_lanes")) return 0;
+  double all = 0, single = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    const auto executed = static_cast<double>(t["executed"][pc]);
+    all += executed;
+    if (static_cast<double>(t["active_lanes"][pc]) <= kSingle * executed) single += executed;
+  }
+  return all == 0 ? 0 : s.slots({"barrier"}) * single / all;
+}
+
 /// Whether no pipe and no load/store unit of an SM has more to do than its issue slots: a unit that is fuller
 /// is what would be waited for next.
 bool issue_is_fullest(const KernelShares& s, const KernelRecord& kernel) {
@@ -172,10 +188,13 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   if (s.active() <= 0) return e.all;
   const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
+  const double at_barrier = waits_for_single_lanes(s, kernel);
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with(kPipeUnits))
-      e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
-                             kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
+      e.add(u.unit,
+            std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
+                     kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit) +
+                                                   at_barrier * std::min(1.0, u.peak() / s.active()))));
   e.add("issue",
         s.peak("issue") / 2 * power(s.peak("issue") / s.active(), issue_is_fullest(s, kernel) ? 2 : 6));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));

@@ -359,6 +359,26 @@ TEST_F(Limiter, APipeThatNothingWaitsForIsNone) {
   EXPECT_GT(all.front().saved, 0.5 * 100'000 * 30 / 40);
 }
 
+/// One thread of a block keeps a pipe busy while the other warps stand at a barrier, which is the cause that
+/// slots get that it loses.
+TEST_F(Limiter, APipeOfOneThreadForWhichOthersWaitAtABarrierIsNamed) {
+  unit("pipe_fp32", "scheduler", 320, 0.8, 0.3);
+  kernel.causes.push_back({"barrier", 30});
+  EXPECT_EQ(name(), kNoLimiter);
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.texts["class"] = {"fp32", "barrier"};
+  t.texts["ptx"] = {"mul", "bar"};
+  t.numbers["slots_pipe_busy"] = {0, 0};
+  t.numbers["executed"] = {900, 100};
+  t.numbers["active_lanes"] = {900, 3200};
+  t.numbers["ptx_line"] = {1, 2};
+  t.numbers["source_line"] = {0, 0};
+  EXPECT_EQ(name(), "pipe_fp32");
+  t.numbers["active_lanes"] = {900 * 32, 3200};
+  EXPECT_EQ(name(), kNoLimiter) << "whole warps work, and wait for nothing";
+}
+
 /// Warps that wait at fences: for the fence on an H200, whose fences take longer than a store, and for their
 /// stores on a V100. A warp loses the slots at the operation behind a fence, and where it sleeps.
 TEST_F(Limiter, FencesAreNamedWhereTheyTakeLongerThanStores) {
