@@ -123,22 +123,6 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
 }
 
-/// Share of all slots in which warps stand at a barrier for a part of their block's work that single lanes
-/// do, as one thread that fills a table for all. A slot in which that thread waits as well goes to the many
-/// warps at the barrier, so that its own waits are hardly counted.
-double waits_for_single_lanes(const KernelShares& s, const KernelRecord& kernel) {
-  constexpr double kSingle = 1.5;  // lanes
-  const Table& t = kernel.per_pc;
-  if (!t.has("executed") || !t.has("active_lanes")) return 0;
-  double all = 0, single = 0;
-  for (uint64_t pc = 0; pc < t.rows; ++pc) {
-    const auto executed = static_cast<double>(t["executed"][pc]);
-    all += executed;
-    if (static_cast<double>(t["active_lanes"][pc]) <= kSingle * executed) single += executed;
-  }
-  return all == 0 ? 0 : s.slots({"barrier"}) * single / all;
-}
-
 /// Whether no pipe and no load/store unit of an SM has more to do than its issue slots: a unit that is fuller
 /// is what would be waited for next.
 bool issue_is_fullest(const KernelShares& s, const KernelRecord& kernel) {
@@ -185,6 +169,20 @@ Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& m
   return most;
 }
 
+double waits_for_single_lanes(const KernelRecord& kernel) {
+  constexpr double kSingle = 1.5;  // lanes
+  const Table& t = kernel.per_pc;
+  const auto slots = static_cast<double>(kernel.total_slots());
+  if (!t.has("executed") || !t.has("active_lanes") || slots == 0) return 0;
+  double all = 0, single = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    const auto executed = static_cast<double>(t["executed"][pc]);
+    all += executed;
+    if (static_cast<double>(t["active_lanes"][pc]) <= kSingle * executed) single += executed;
+  }
+  return all == 0 ? 0 : static_cast<double>(kernel.slots_of("barrier")) / slots * single / all;
+}
+
 std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const KernelShares s(kernel, machine);
   Estimate e;
@@ -204,7 +202,7 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
   e.add("latency", s.of_resident(longest) / 2 * (1 - kQueueing * queueing));
   e.add("translation", s.of_resident(s.translation()) / 2);
-  const double alone = s.of_resident(waits_for_single_lanes(s, kernel));
+  const double alone = s.of_resident(waits_for_single_lanes(kernel));
   double fullest = 0;
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with(kPipeUnits)) {

@@ -395,6 +395,8 @@ TEST_F(Limiter, WhatOneThreadDoesForWarpsAtABarrierIsNamed) {
   kernel.units.clear();
   unit("pipe_fp32", "scheduler", 320, 0.6, 0.3);
   EXPECT_EQ(name(), "dependency") << "a chain that leaves the pipe time";
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("of single threads, for which the warps of their blocks"));
   t.numbers["active_lanes"] = {900 * 32, 3200};
   EXPECT_EQ(name(), kNoLimiter) << "whole warps work, and wait for nothing";
 }
