@@ -157,8 +157,12 @@ void refuse_missing_words(const CLI::App& app) {
     throw core::InputError(fmt::format("{}: error: a command is missing: {}{}", name, names, hint));
 }
 
-/// "gpusim study run", if a command beside this one has the option.
+/// "gpusim study run", if a command below or beside this one has the option.
 std::string command_with(const CLI::App& command, const std::string& option) {
+  if (command.get_parent() != nullptr)
+    for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; }))
+      if (below->get_option_no_throw(option) != nullptr)
+        return fmt::format("gpusim {} {}", command.get_name(), below->get_name());
   const CLI::App* parent = command.get_parent();
   if (parent == nullptr || parent->get_parent() == nullptr) return {};
   for (const CLI::App* other : parent->get_subcommands([](const CLI::App*) { return true; }))

@@ -57,6 +57,8 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "lookup": ("fit", "lookup", V100, "constant_tables"),
     "layer_norm": ("fit", "layer_norm", V100, "coalescing"),
     "angles": ("fit", "angles", V100, "fast_math"),
+    "life": ("fit", "life", V100, "wide_accesses"),
+    "window": ("fit", "window", V100, "divergence"),
     "row_sums": ("judge", "row_sums", V100, "coalescing"),
     "own_rows": ("judge", "own_rows", C1060, "bank_conflicts"),
     "many_values": ("judge", "many_values", V100, "spills"),
@@ -71,6 +73,9 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "columns": ("judge", "columns", C1060, "partition_camping"),
     "pairs": ("judge", "pairs", C1060, "shared_reuse"),
     "reciprocals": ("judge", "reciprocals", V100, "fast_math"),
+    "dilate": ("judge", "dilate", V100, "wide_accesses"),
+    "split": ("judge", "split", V100, "atomics"),
+    "sorted_pieces": ("judge", "sorted_pieces", V100, "shared_reuse"),
 }
 CLOSE = 0.25
 COLUMNS = ("half", "pair", "machine", "rule", "named", "right", "before", "after", "predicted", "simulated", "error", "within", "own_error")

@@ -219,6 +219,8 @@ def check_config(gpusim: Gpusim) -> None:
     gpusim.run("timeline", "run.h5").require_code(1).require_error("gpusim timeline: error: --out is missing: ")
     gpusim.run("study", "plan", "--config", "tesla_v100", "w.ptx", "--guided", "20").require_code(1).require_error(
         "there is no option '--guided'", "hint: gpusim study run has it")
+    gpusim.run("study", "--axis", "l1.mshrs=128,256", "w.ptx").require_code(1).require_error("there is no option '--axis'",
+                                                                                             "hint: gpusim study plan has it")
     described = gpusim.run("config", "describe", "gpu.memory").require_code(0).out
     require("1M to 1024G" in described, described)
 

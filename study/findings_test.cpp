@@ -137,6 +137,11 @@ TEST(Findings, BeginWithWhatIsBestAndWhyInWords) {
   for (PointResult& r : e.results) r.time_s = r.time_s >= 2 ? 2 : 1;
   EXPECT_THAT(text(), HasSubstr("  l1_mshrs matters most (factor 2.00; 2 suffices); scheduler_policy changes "
                                 "less than 2 % anywhere\n"));
+  EXPECT_THAT(text(), testing::Not(HasSubstr("what limits it")));
+  for (size_t i = 0; i < e.results.size(); ++i) e.results[i].time_s = 1 + 1e-3 * static_cast<double>(i);
+  EXPECT_THAT(text(),
+              HasSubstr("change less than 2 % anywhere\n  what limits it is something else: gpusim explain "
+                        "--prove of a recording"));
 }
 
 TEST(Findings, TheBestPointIsExplainedAgainstTheFirstOrTheWorst) {

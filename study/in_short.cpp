@@ -131,6 +131,9 @@ std::string in_short(const Outcome& o, const GroupFindings& f) {
     none += fmt::format(" change{} less than {:.0f} % anywhere",
                         none.find(',') == std::string::npos ? "s" : "", 100 * kNoGain);
   out += fmt::format("  {}{}{}\n", some, some.empty() || none.empty() ? "" : "; ", none);
+  if (some.empty() && std::ranges::all_of(study.axes, is_of_machine))
+    out +=
+        "  what limits it is something else: gpusim explain --prove of a recording of one point says what\n";
   if (f.against == f.best.front()) return out;
   if (const std::string why = why_sentence(why_best(o.results[f.against], o.results[f.best.front()]),
                                            axis_values(study, o.points[f.against]));

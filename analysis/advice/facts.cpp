@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/advice/turns.h"
 #include "analysis/profile/polling.h"
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
@@ -52,7 +53,9 @@ Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, Lau
   for (const PollingLoop& loop : polling_loops(kernel))
     std::fill(polls_.begin() + static_cast<int64_t>(loop.first),
               polls_.begin() + static_cast<int64_t>(loop.last) + 1, true);
-  turns_follow_ = turns_follow_each_other(kernel, ptx);
+  turns_follow_ = turns_of(kernel, ptx).follow_each_other;
+  shared_out_ =
+      holds_up_ && !turns_of(kernel, ptx, [&](uint64_t pc) { return holds_up_block(pc); }).follow_each_other;
 }
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
@@ -389,7 +392,26 @@ double Facts::first_page() const {
   return std::min(waits->mean() * static_cast<double>(kernel_.cycles), walk);
 }
 
+bool Facts::by_single_lanes(uint64_t pc) const {
+  return executed(pc) > 0 && op_class(pc) != "branch" && count("active_lanes", pc) == executed(pc);
+}
+
+void Facts::find_held_up() {
+  constexpr double kMuch = 0.1;
+  double all = 0, single = 0;
+  bool waited_for = false, one = false;
+  for (uint64_t pc = 0; pc < operations(); ++pc) {
+    all += executed(pc);
+    waited_for = waited_for || (op_class(pc) == "barrier" && executed(pc) > 0);
+    if (!by_single_lanes(pc)) continue;
+    single += executed(pc);
+    one = one || executed(pc) <= blocks();
+  }
+  holds_up_ = waited_for && one && single >= kMuch * all;
+}
+
 Work Facts::recorded_work(std::string_view ptx) {
+  find_held_up();
   find_own_waits();
   find_groups(ptx);
   find_result_latencies(ptx);
@@ -425,7 +447,9 @@ Work Facts::recorded_work(std::string_view ptx) {
       no_room > 0 && resident > 0)
     work.units["constant_misses"] = std::min(1.0, no_room / resident) * std::max(0.0, cycles - work.start);
   for (uint64_t pc = 0; pc < operations(); ++pc) {
-    const double once = wait(pc), each = executed(pc) / warps();
+    // A warp does its share of all operations. What one of its block does while the others stand at a
+    // barrier they all wait for.
+    const double once = wait(pc), each = executed(pc) / (holds_up_block(pc) ? blocks() : warps());
     work.chain.push_back(once * each);
     work.longest = std::max(work.longest, once * std::min(1.0, each));
   }

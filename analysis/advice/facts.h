@@ -107,6 +107,10 @@ class Facts {
   /// Of the loads that a warp sends before it uses any of them, the first: it waits anew.
   [[nodiscard]] uint64_t leader_of(uint64_t pc) const { return leaders_[pc]; }
   [[nodiscard]] bool leads(uint64_t pc) const { return leader_of(pc) == pc; }
+  /// One thread of each block does it, which is much of the kernel's work, and a barrier keeps the others.
+  [[nodiscard]] bool holds_up_block(uint64_t pc) const { return holds_up_ && by_single_lanes(pc); }
+  /// Whether turns of loops of such operations can be turns of other threads of the block.
+  [[nodiscard]] bool can_be_shared_out() const { return shared_out_; }
   /// Accesses of one warp that the coalescer looks at apart: half warps before compute capability 2.0.
   [[nodiscard]] double requests_per_warp() const;
 
@@ -119,6 +123,9 @@ class Facts {
   /// Core cycles for which all SMs wait for the first page of the launch's data, before anything else comes
   /// to them: a part of its start that no other order of accesses changes.
   [[nodiscard]] double first_page() const;
+  /// One lane of a warp does it.
+  [[nodiscard]] bool by_single_lanes(uint64_t pc) const;
+  void find_held_up();
   void find_own_waits();
   void find_groups(std::string_view ptx);
   void find_uses(std::string_view ptx);
@@ -136,7 +143,7 @@ class Facts {
   std::string_view ptx_;
   std::vector<AddressOrigin> origins_;
   std::vector<bool> uses_data_, polls_;
-  bool turns_follow_ = false;
+  bool turns_follow_ = false, holds_up_ = false, shared_out_ = false;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;
   /// For each operation: loads with the same number are on their way together.

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "analysis/advice/rules_fixture.h"
 
@@ -176,75 +175,6 @@ TEST_F(RulesTest, ALoadAtALoadedPlaceIsNotOnItsWayWithTheIndex) {
   EXPECT_TRUE(f.leads(2));
   const std::vector<double>& chain = f.estimator().recorded().chain;
   EXPECT_NEAR(chain[2], chain[0], 1) << "two waits, one after the other";
-}
-
-TEST_F(RulesTest, ARegisterThatIsWrittenThousandsOfTimesTakesNoTime) {
-  kernel.name = "k";
-  const auto seconds = [&](int sums) {
-    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\n$L1:\n";
-    for (int i = 0; i < sums; ++i) program += "ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\n";
-    program += "@%p1 bra $L1;\nst.global.f32 [%rd2], %f1;\nret;\n}";
-    const std::clock_t begin = std::clock();
-    EXPECT_FALSE(facts().turns_follow());
-    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  };
-  seconds(1000);  // warms up
-  const double few = std::min(seconds(1000), seconds(1000));
-  EXPECT_LT(seconds(4000), 10 * few) << "16 would be quadratic";
-}
-
-TEST_F(RulesTest, TurnsThatNeedTheOneBeforeAreNotToBeDivided) {
-  kernel.name = "k";
-  const auto follow = [&](const std::string& turn) {
-    program = ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.u32 %r1, 0;\n$L1:\n" + turn +
-              "\nadd.s32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %r9;\n@%p1 bra $L1;\nret;\n}";
-    return facts().turns_follow();
-  };
-  EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;")) << "a sum";
-  EXPECT_FALSE(follow("fma.rn.f32 %f3, %f2, %f2, %f1;\nmov.f32 %f1, %f3;")) << "of products";
-  EXPECT_TRUE(follow(
-      "ld.global.f32 %f2, [%rd1];\nmax.f32 %f3, %f1, %f2;\nst.global.f32 [%rd2], %f3;\nmov.f32 %f1, %f3;"))
-      << "a running maximum";
-  EXPECT_FALSE(follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f3, %f2, %f2;\nst.global.f32 [%rd2], %f3;"))
-      << "each turn stores its own";
-  EXPECT_FALSE(follow("cvt.rn.f32.u32 %f3, %r1;\nst.global.f32 [%rd2], %f3;")) << "the turn's number";
-  EXPECT_FALSE(
-      follow("ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\nadd.f32 %f4, %f2, %f9;\n"
-             "st.global.f32 [%rd2], %f4;"))
-      << "a sum beside what is stored";
-  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "a chain of products";
-  EXPECT_TRUE(follow("fma.rn.f32 %f1, %f1, %f2, %f3;")) << "a polynomial by Horner's rule";
-  EXPECT_TRUE(follow("ex2.approx.f32 %f3, %f1;\nadd.f32 %f1, %f1, %f3;")) << "steps of time";
-  EXPECT_TRUE(follow(
-      "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd9, %rd2;\nld.global.u32 %r2, [%rd3];\nmov.u32 %r2, %r9;"))
-      << "a list that is walked";
-  EXPECT_TRUE(follow("ld.local.u32 %r2, [%rd1];\nxor.b32 %r3, %r2, %r4;\nst.local.u32 [%rd1+4], %r3;"))
-      << "a stack in local memory";
-  EXPECT_FALSE(follow("ld.local.f32 %f2, [%rd1];\nfma.rn.f32 %f3, %f4, %f4, %f2;\nst.local.f32 [%rd1], %f3;"))
-      << "sums in an array";
-  EXPECT_TRUE(
-      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f2;\n@%p2 bra $L2;\n"
-             "st.local.f32 [%rd1], %f3;\n$L2:\nmov.u32 %r5, %r6;"))
-      << "the largest values in their order";
-  EXPECT_TRUE(
-      follow("ld.local.f32 %f2, [%rd1];\nsetp.gtu.f32 %p2, %f3, %f2;\n@%p2 st.local.f32 [%rd1], %f3;"))
-      << "the same under a predicate";
-  EXPECT_FALSE(
-      follow("ld.local.f32 %f2, [%rd1];\nsetp.leu.f32 %p2, %f3, %f4;\n@%p2 bra $L2;\n"
-             "st.local.f32 [%rd1], %f3;\n$L2:\nadd.f32 %f5, %f5, %f2;"))
-      << "what is loaded decides what is stored";
-  program =
-      ".visible .entry k(\n)\n{\nmov.f32 %f1, 0f00000000;\nmov.u32 %r1, 0;\n$L1:\n"
-      "ld.global.f32 %f2, [%rd1];\nadd.f32 %f1, %f1, %f2;\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L1;\n$L2:\n"
-      "sub.f32 %f3, %f2, %f1;\nst.global.f32 [%rd2], %f3;\n@%p2 bra $L2;\nret;\n}";
-  EXPECT_FALSE(facts().turns_follow()) << "a sum that another loop uses";
-  operation("fp32", "mul.f32 %f3, %f1, %f2", 8);
-  operation("int", "mov.f32 %f1, %f3", 8);
-  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;"));
-  operation("fp32", "add.f32 %f8, %f8, %f9", 20);
-  EXPECT_TRUE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "one side of a condition in the loop";
-  operation("fp32", "add.f32 %f8, %f8, %f9", 100);
-  EXPECT_FALSE(follow("mul.f32 %f3, %f1, %f2;\nmov.f32 %f1, %f3;")) << "another loop is longer";
 }
 
 }  // namespace

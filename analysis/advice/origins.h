@@ -24,9 +24,4 @@ void add_unnamed(const std::map<std::string, std::set<std::string>>& unnamed,
 /// %f1 and %rd2 of "ld.global.f32 %f1, [%rd2+4]".
 [[nodiscard]] std::set<std::string> registers_of(std::string_view ptx);
 
-/// Whether a loop gives a register another value each turn that follows from the last one, otherwise than by
-/// a sum, a smallest or largest value or the like, or stores in local memory as what it finds there decides:
-/// turns of it cannot be divided among threads.
-[[nodiscard]] bool turns_follow_each_other(const KernelRecord& kernel, std::string_view ptx);
-
 }  // namespace gpusim::analysis::advice

@@ -152,8 +152,40 @@ TEST_F(RulesTest, BytesOfNeighboursAreToBeAccessedAtOnce) {
   kernel.per_pc.texts["ptx"][4] = "ld.global.u8 %r5, [%rd1]";
   kernel.per_pc.texts["ptx"][6] = "st.global.u8 [%rd2], %r6";
   operation("load_global", "ld.global.u8 %r7, [%rd1+1]", 1, moved);
-  EXPECT_FALSE(wide_accesses(facts()))
-      << "the next element is loaded as well, at a place of another alignment";
+  const auto words = wide_accesses(facts());
+  ASSERT_TRUE(words) << "the next element is loaded as well, at a place of another alignment";
+  EXPECT_THAT(words->what, HasSubstr("load and store words of 4 bytes"));
+  EXPECT_THAT(words->what, HasSubstr("the work of 4 of the present threads"));
+  EXPECT_NEAR(words->after.units.at("dispatcher"), 90'000 / 4.0, 1);
+  kernel.per_pc.numbers["transferred_bytes"].back() = 32 * 32 * kWarps;
+  EXPECT_FALSE(wide_accesses(facts())) << "places that are far from each other";
+  kernel.per_pc.numbers["transferred_bytes"].back() = 32 * kWarps;
+  kernel.per_pc.texts["ptx"][0] = "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.y";
+  EXPECT_FALSE(wide_accesses(facts())) << "lanes access one byte";
+  kernel.per_pc.texts["ptx"][0] = "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x";
+  for (const size_t pc : {4, 6, static_cast<int>(kernel.per_pc.rows) - 1}) {
+    std::string& text = kernel.per_pc.texts["ptx"][pc];
+    text.replace(text.find(".u8"), 3, ".u32");
+  }
+  EXPECT_FALSE(wide_accesses(facts())) << "elements that are words";
+}
+
+/// Three bytes of a pixel are in the words of four pixels; one of them alone is not.
+TEST_F(RulesTest, FieldsOfRecordsAreInWordsIfAllAreUsed) {
+  unit("dispatcher", "GPU", 1, 0.9);
+  unit("issue", "scheduler", 320, 0.3);
+  operation("int", "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x", 1);
+  operation("int", "mul.wide.s32 %rd4, %r3, 3", 1);
+  operation("int", "add.s64 %rd1, %rd5, %rd4", 1);
+  for (const char* load : {"ld.global.u8 %r5, [%rd1]", "ld.global.u8 %r6, [%rd1+1]"})
+    operation("load_global", load, 1,
+              {{"transactions", 1}, {"requested_bytes", 32}, {"transferred_bytes", 96}});
+  EXPECT_FALSE(wide_accesses(facts())) << "two of three";
+  operation("load_global", "ld.global.u8 %r7, [%rd1+2]", 1,
+            {{"transactions", 1}, {"requested_bytes", 32}, {"transferred_bytes", 96}});
+  const auto p = wide_accesses(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("words of 4 bytes"));
 }
 
 /// Of two elements of 16 bits in a register, arithmetic on pairs takes one operation, and none takes them
@@ -249,8 +281,8 @@ class RowsOfThreads : public RulesTest {
     program =
         ".visible .entry k()\n{\nmov.u32 %r1, %tid.x;\nld.param.u32 %r2, [columns];\n"
         "ld.param.u64 %rd1, [x];\nmul.lo.s32 %r3, %r1, %r2;\nmul.wide.s32 %rd2, %r3, 4;\n"
-        "add.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\nmov.f32 %f2, 0f00000000;\n"
-        "ld.global.f32 %f1, [%rd4];\nadd.f32 %f2, %f2, %f1;\nadd.s64 %rd4, %rd4, 4;\n}\n";
+        "add.s64 %rd3, %rd1, %rd2;\nmov.u64 %rd4, %rd3;\nmov.f32 %f2, 0f00000000;\n$L1:\n"
+        "ld.global.f32 %f1, [%rd4];\nadd.f32 %f2, %f2, %f1;\nadd.s64 %rd4, %rd4, 4;\n@%p1 bra $L1;\n}\n";
     operation("load_global", "ld.global.f32 %f1, [%rd4]", kTurns,
               {{"transactions", 32 * kTurns},
                {"requested_bytes", 128 * kTurns},

@@ -11,6 +11,7 @@
 #include "analysis/advice/ptx_text.h"
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/source/ptx_registers.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -114,6 +115,19 @@ std::optional<Proposal> more_blocks(const Facts& f, const LaunchResources& other
   return p;
 }
 
+/// Turns of the loop of one thread of a block that the compiler has made one: it stores at as many places
+/// beside each other.
+double unrolled_turns(const Facts& f) {
+  std::map<std::string, double> stores;  // by the register of the place
+  double most = 1;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (!f.op_class(pc).starts_with("store_") || !f.holds_up_block(pc)) continue;
+    for (const std::string_view r : registers_in(f.statement(pc).address))
+      most = std::max(most, ++stores[std::string(r)]);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::optional<Proposal> occupancy(const Facts& f) {
@@ -144,6 +158,8 @@ std::optional<Proposal> more_warps(const Facts& f) {
   const double launched = f.warps() / std::max(1.0, f.sms());
   // Another rule speaks of what keeps warps that there are off an SM.
   if (places <= 0 || launched > places || resident <= 0 || f.turns_follow()) return std::nullopt;
+  // Loops are those of one thread of a block, which divergence speaks of.
+  if (f.can_be_shared_out()) return std::nullopt;
   // More of those that ask for a lock or a flag make no turn shorter.
   if (left_aside_blocks(f)) return std::nullopt;
   const Work& now = f.estimator().recorded();
@@ -386,17 +402,33 @@ std::optional<Proposal> divergence(const Facts& f) {
   p.unit = "of 32";
   p.value = 32 * lanes / executed;
   p.after = f.estimator().recorded();
+  // Turns of a loop that one thread of a block goes through for all can be turns of as many threads.
+  const double threads = 32 * f.warps_per_block(), together = unrolled_turns(f);
+  const auto left_of_turns = [&](uint64_t pc) {
+    if (!f.can_be_shared_out() || !f.holds_up_block(pc)) return 1.0;
+    return 1 / std::clamp(together * f.executed(pc) / f.blocks(), 1.0, threads);
+  };
+  double held_up = 0;
   // Shares of what the operations need by themselves: that their registers lie in one bank goes with them.
   std::map<std::string, double> less, all;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    const double full = counted(pc) ? there[pc] : f.polls(pc) ? 1 : lanes / executed;
+    const double turns = left_of_turns(pc);
+    const double full = turns < 1     ? std::max(turns, 1.0 / 32)
+                        : counted(pc) ? there[pc]
+                        : f.polls(pc) ? 1
+                                      : lanes / executed;
+    if (turns < 1) held_up += f.executed(pc);
     const double cycles = f.executed(pc) * f.pipe_cycles(f.op_class(pc)), slots = f.count("slots_issued", pc);
     less[f.pipe_of(f.op_class(pc))] += (1 - full) * cycles;
     all[f.pipe_of(f.op_class(pc))] += cycles;
     less["issue"] += (1 - full) * slots;
     all["issue"] += slots;
-    p.after.chain[pc] *= full;
+    p.after.chain[pc] *= std::min(full, turns);
   }
+  if (held_up > executed / 2)
+    p.what =
+        "let all threads of a block take part in what one of them does while the others wait at a barrier, "
+        "such as each another turn of its loop";
   const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc, there)) : 1;
   for (const auto& [unit, work] : less)
     if (all.at(unit) > 0) p.after.scale(unit, (1 - work / all.at(unit)) * uneven);
@@ -404,6 +436,7 @@ std::optional<Proposal> divergence(const Facts& f) {
   Work alone = f.estimator().recorded();
   alone.units.clear();
   alone.chain = chain_of_longest_way(f);
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) alone.chain[pc] *= left_of_turns(pc);
   alone.rounds = 1;
   alone.tail = 0;
   p.after.least = f.estimator().cycles(alone);

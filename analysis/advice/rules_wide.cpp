@@ -15,6 +15,7 @@ namespace gpusim::analysis::advice {
 namespace {
 
 constexpr uint64_t kMostBytes = 16;  ///< bytes of a thread's access
+constexpr uint64_t kWord = 4;        ///< bytes, which one operation works on
 constexpr double kInLoop = 2;        ///< executions by a warp from which on an operation is in a loop
 
 /// Accesses of threads in the order of the grid, each to an element of an array.
@@ -24,31 +25,70 @@ bool is_narrow(const Facts& f, uint64_t pc) {
          o.bytes < kMostBytes;
 }
 
+/// Bytes of the records of an array that a thread accesses: those of all accesses at multiples of these bytes
+/// from its beginning.
+double used_of_record(const Facts& f, const AddressOrigin& record) {
+  std::set<uint64_t> used;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const AddressOrigin& o = f.origin(pc);
+    if (!is_global(f.op_class(pc)) || o.base != record.base || o.stride != record.stride) continue;
+    for (uint64_t byte = 0; byte < o.bytes; ++byte) used.insert(o.offset % o.stride + byte);
+  }
+  return static_cast<double>(used.size());
+}
+
+/// Elements of less than a word that lie side by side for the lanes of a warp, as the counts show, wherever
+/// the program says that they begin: neighbours of a point, with borders, or fields of records that are used
+/// whole, as the colours of a pixel. Words have them.
+bool is_part_of_words(const Facts& f, uint64_t pc) {
+  const AddressOrigin& o = f.origin(pc);
+  if (!is_global(f.op_class(pc)) || f.executed(pc) <= 0 || o.bytes == 0 || o.bytes >= kWord) return false;
+  if (o.of_data || o.begins_of_data || o.of_fraction || o.of_mixture || o.of_loop) return false;
+  if (!o.of_block || !o.of_lane || o.base.empty()) return false;
+  const bool field = o.stride > o.bytes;
+  if (field && (o.stride > kMostBytes || used_of_record(f, o) < static_cast<double>(o.stride))) return false;
+  const double requests = f.executed(pc) * f.requests_per_warp();
+  const double span = f.count("requested_bytes", pc) / requests *
+                      (field ? static_cast<double>(o.stride) / static_cast<double>(o.bytes) : 1);
+  // They begin anywhere in a sector.
+  return f.count("transferred_bytes", pc) <= requests * kSector * (std::ceil(span / kSector) + 1);
+}
+
 double each_warp(const Facts& f, uint64_t pc) { return f.executed(pc) / f.warps(); }
 
 struct Narrow {
   bool loop = false;   ///< a loop goes over the arrays, instead of a thread for each element
+  bool words = false;  ///< words have them, with neighbours or fields of the same array
   uint64_t bytes = 0;  ///< of the widest one
   uint64_t pc = 0;     ///< the one that is executed most
 };
 
-/// Nothing if other accesses to global memory matter, if neighbours of an element are accessed as well, or if
-/// threads of a block hand elements to each other.
+bool is_narrow(const Facts& f, const Narrow& n, uint64_t pc) {
+  return is_narrow(f, pc) || (n.words && is_part_of_words(f, pc));
+}
+
+/// Nothing if other accesses to global memory matter, if neighbours of an element are accessed as well that
+/// are no parts of words, or if threads of a block hand elements to each other.
 std::optional<Narrow> narrow_accesses(const Facts& f) {
   constexpr double kNearlyAll = 0.9;
   double narrow = 0, all = 0, most = 0;
   Narrow n;
   std::set<std::string> loaded;
+  bool again = false, whole = false;  // of an array that was loaded from; accesses that are no part of a word
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
     const std::string_view c = f.op_class(pc);
     if (is_global(c) || c == "atom_global" || c == "load_local" || c == "store_local") all += f.executed(pc);
-    if (!is_narrow(f, pc)) continue;
+    const bool part = is_part_of_words(f, pc);
+    if (!is_narrow(f, pc) && !part) continue;
+    n.words = n.words || !is_narrow(f, pc);
+    whole = whole || !part;
     narrow += f.executed(pc);
     n.bytes = std::max(n.bytes, f.origin(pc).bytes);
     if (f.executed(pc) > most) most = f.executed(pc), n.pc = pc;
-    if (is_load(c) && (f.origin(pc).base.empty() || !loaded.insert(f.origin(pc).base).second))
-      return std::nullopt;
+    again = again || (is_load(c) && (f.origin(pc).base.empty() || !loaded.insert(f.origin(pc).base).second));
   }
+  n.words = n.words || again;
+  if (n.words && whole) return std::nullopt;
   if (narrow <= 0 || narrow < kNearlyAll * all) return std::nullopt;
   n.loop = each_warp(f, n.pc) >= kInLoop;
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
@@ -77,7 +117,7 @@ Work with_wide_accesses(const Facts& f, const Narrow& n, double times) {
     const std::string_view c = f.op_class(pc);
     const double executed = f.executed(pc), cycles = executed * f.pipe_cycles(c),
                  slots = f.count("slots_issued", pc);
-    const bool narrow = is_narrow(f, pc);
+    const bool narrow = is_narrow(f, n, pc);
     // What is done with an element is done as often as now; addresses, comparisons and branches are for all
     // of an access.
     const bool once = changes(pc) && (narrow || !f.uses_data(pc));
@@ -125,7 +165,7 @@ std::optional<Proposal> wide_accesses(const Facts& f) {
   uint64_t times = 0;
   Proposal p;
   for (const uint64_t t : {2, 4, 8, 16}) {
-    if (t * n->bytes > kMostBytes) break;
+    if (t * n->bytes > (n->words ? kWord : kMostBytes)) break;
     Work after = with_wide_accesses(f, *n, static_cast<double>(t));
     const double cycles = f.estimator().cycles(after);
     if (cycles > kWorthIt * best) continue;
@@ -135,14 +175,19 @@ std::optional<Proposal> wide_accesses(const Facts& f) {
   }
   if (times == 0) return std::nullopt;
   p.pc = n->pc;
-  p.what = fmt::format(
-      "let a thread access {} neighbouring elements at once, as one vector of {} bytes (uchar4, float4, "
-      "...), and do the "
-      "work of {} of the present {}",
-      times, times * n->bytes, times, n->loop ? "turns of the loop" : "threads");
+  const char* const of = n->loop ? "turns of the loop" : "threads";
+  p.what = n->words ? fmt::format(
+                          "let a thread load and store words of {0} bytes, with the words beside them where "
+                          "neighbours are needed, and do the work of {1} of the present {2} on the {1} "
+                          "elements of a word",
+                          times * n->bytes, times, of)
+                    : fmt::format(
+                          "let a thread access {} neighbouring elements at once, as one vector of {} bytes "
+                          "(uchar4, float4, ...), and do the work of {} of the present {}",
+                          times, times * n->bytes, times, of);
   if (has_single_halves(f, *n)) p.what += ", with arithmetic on pairs (__half2, __hfma2, ...)";
   p.counter = "bytes that a thread accesses at once";
-  p.unit = fmt::format("bytes (up to {})", kMostBytes);
+  p.unit = fmt::format("bytes (up to {})", n->words ? kWord : kMostBytes);
   p.value = static_cast<double>(n->bytes);
   return p;
 }

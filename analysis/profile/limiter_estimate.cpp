@@ -42,10 +42,16 @@ double add_memory(Estimate& e, const KernelShares& s, const KernelRecord& kernel
   const auto passed_on = [&](std::string_view unit) {
     return wait > 0.01 ? std::min(1.0, s.wait(unit) / wait) : 0.0;
   };
-  const double by_dram = passed_on("l2_wait_dram_queue"), by_atomics = passed_on("l2_wait_atomics");
+  const double by_dram = passed_on("l2_wait_dram_queue");
+  // One partition whose atomics take long holds up the requests of all SMs, also those for others that stand
+  // behind: of what is left, the more the fuller its atomics are, and not a port.
+  const double atomics = s.at_a_time("l2_atomics"), port = s.fullest_port();
+  double by_atomics = passed_on("l2_wait_atomics");
+  if (atomics > 0 && wait > 0.01)
+    by_atomics += std::max(0.0, 1 - by_dram - by_atomics) * std::min(1.0, s.peak("l2_wait_atomics") / wait) *
+                  atomics * atomics / (atomics * atomics + port * port);
   const double own = std::max(0.0, 1 - by_dram - by_atomics);
   const double full = std::min(1.0, wait / (kFullNetwork * active));
-  const double port = s.fullest_port();
   // The port of one cluster can be full alone.
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
   e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
@@ -57,7 +63,6 @@ double add_memory(Estimate& e, const KernelShares& s, const KernelRecord& kernel
   const double queued = kFasterServer * s.of_resident(s.slots({"memory_dram"}) * s.queue_at_dram());
   e.add("dram", std::max(s.at_a_time("dram_bus") / 2 * dram_full,
                          channel > 0 ? std::min(queued, s.at_a_time("dram_bus") / 2) * bus / channel : 0));
-  const double atomics = s.at_a_time("l2_atomics");
   e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
   if (strides_can_camp(machine)) {
     const OtherRequests others = requests_without_atomics(kernel, machine);
@@ -164,6 +169,20 @@ Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& m
   return most;
 }
 
+double waits_for_single_lanes(const KernelRecord& kernel) {
+  constexpr double kSingle = 1.5;  // lanes
+  const Table& t = kernel.per_pc;
+  const auto slots = static_cast<double>(kernel.total_slots());
+  if (!t.has("executed") || !t.has("active_lanes") || slots == 0) return 0;
+  double all = 0, single = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    const auto executed = static_cast<double>(t["executed"][pc]);
+    all += executed;
+    if (static_cast<double>(t["active_lanes"][pc]) <= kSingle * executed) single += executed;
+  }
+  return all == 0 ? 0 : static_cast<double>(kernel.slots_of("barrier")) / slots * single / all;
+}
+
 std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const KernelShares s(kernel, machine);
   Estimate e;
@@ -183,7 +202,16 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
   e.add("latency", s.of_resident(longest) / 2 * (1 - kQueueing * queueing));
   e.add("translation", s.of_resident(s.translation()) / 2);
-  e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
+  const double alone = s.of_resident(waits_for_single_lanes(kernel));
+  double fullest = 0;
+  for (const UnitLoad& u : kernel.units)
+    if (u.unit.starts_with(kPipeUnits)) {
+      const double full = std::min(1.0, u.peak() / s.active());
+      fullest = std::max(fullest, full);
+      e.raise(u.unit, alone / 2 * power(full, 4));
+    }
+  // Half the latency of a few chains side by side: as far as no pipe is full by them then.
+  e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2 + alone * (1 - std::max(fullest, 0.5)));
   e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
   e.add("fence", s.of_resident(s.fences()));
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);

@@ -31,6 +31,11 @@ struct Polling {
 /// The loop that costs most. A barrier behind it counts if a block comes to it once for a wait.
 [[nodiscard]] Polling longest_polling(const KernelRecord& kernel, const core::MachineConfig& machine);
 
+/// Share of all slots in which warps stand at a barrier for a part of their block's work that single lanes
+/// do, as one thread that fills a table for all. A slot in which that thread waits as well goes to the many
+/// warps at the barrier, so that its own waits are hardly counted.
+[[nodiscard]] double waits_for_single_lanes(const KernelRecord& kernel);
+
 /// Of a column; 0 if the table lacks it.
 [[nodiscard]] double sum_of(const Table& table, std::string_view column);
 

@@ -44,6 +44,23 @@ TEST_F(Limiter, AtomicsOfOnePartitionAreNamedWithTheirPlace) {
               HasSubstr("atomics in the memory partitions, partition 3 (94 % busy; mean of all 3 %)"));
 }
 
+/// Two partitions at a time whose atomics take long hold up the requests of all SMs, of which few are theirs.
+TEST_F(Limiter, AtomicsThatHoldUpWhatIsBehindThemAreNamed) {
+  unit("l2_atomics", "partition", 64, 0.6, 0.02);
+  unit("l2_wait_atomics", "partition", 64, 0.5, 0.015);
+  unit("lsu_wait_network", "SM", 80, 0.5, 0.35);
+  unit("request_out", "partition", 64, 0.18, 0.03);
+  EXPECT_EQ(name(), "atomics");
+  const auto all = limiter_candidates(kernel, machine);
+  EXPECT_NEAR(all.front().saved, 0.28 * 100'000, 2'000) << "nearly half of their work";
+  kernel.units.clear();
+  unit("l2_atomics", "partition", 64, 0.1, 0.02);
+  unit("l2_wait_atomics", "partition", 64, 0.02, 0.01);
+  unit("lsu_wait_network", "SM", 80, 0.5, 0.35);
+  unit("request_out", "partition", 64, 0.6, 0.5);
+  EXPECT_EQ(name(), "network") << "a port is fuller";
+}
+
 TEST_F(Limiter, LanesOnOneWordTakeTurnsWhereWordsAreATenthMoreThanTransactions) {
   unit("l2_atomics", "partition", 64, 0.94, 0.03);
   unit("lsu_wait_network", "SM", 80, 0.92, 0.76);
@@ -357,6 +374,31 @@ TEST_F(Limiter, APipeThatNothingWaitsForIsNone) {
   ASSERT_EQ(all.front().name, "pipe_fp32");
   EXPECT_LT(all.front().saved, 0.75 * 100'000 * 30 / 40) << "of the waits, what a faster pipe can save";
   EXPECT_GT(all.front().saved, 0.5 * 100'000 * 30 / 40);
+}
+
+/// One thread of a block keeps a pipe busy while the other warps stand at a barrier, which is the cause that
+/// slots get that it loses.
+TEST_F(Limiter, WhatOneThreadDoesForWarpsAtABarrierIsNamed) {
+  unit("pipe_fp32", "scheduler", 320, 0.9, 0.3);
+  kernel.causes.push_back({"barrier", 30});
+  EXPECT_EQ(name(), kNoLimiter);
+  Table& t = kernel.per_pc;
+  t.rows = 2;
+  t.texts["class"] = {"fp32", "barrier"};
+  t.texts["ptx"] = {"mul", "bar"};
+  t.numbers["slots_pipe_busy"] = {0, 0};
+  t.numbers["executed"] = {900, 100};
+  t.numbers["active_lanes"] = {900, 3200};
+  t.numbers["ptx_line"] = {1, 2};
+  t.numbers["source_line"] = {0, 0};
+  EXPECT_EQ(name(), "pipe_fp32");
+  kernel.units.clear();
+  unit("pipe_fp32", "scheduler", 320, 0.6, 0.3);
+  EXPECT_EQ(name(), "dependency") << "a chain that leaves the pipe time";
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("of single threads, for which the warps of their blocks"));
+  t.numbers["active_lanes"] = {900 * 32, 3200};
+  EXPECT_EQ(name(), kNoLimiter) << "whole warps work, and wait for nothing";
 }
 
 /// Warps that wait at fences: for the fence on an H200, whose fences take longer than a store, and for their

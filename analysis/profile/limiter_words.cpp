@@ -223,6 +223,7 @@ std::string latency_words(const KernelRecord& kernel, const core::MachineConfig&
 
 std::string limiter_words(std::string_view name, const KernelRecord& kernel,
                           const core::MachineConfig& machine) {
+  constexpr double kForOne = 0.1;  // of the slots
   const auto share = [&](std::initializer_list<const char*> causes) {
     return 100 * KernelShares(kernel, machine).slots(causes);
   };
@@ -270,6 +271,10 @@ std::string limiter_words(std::string_view name, const KernelRecord& kernel,
     return latency_words(kernel, machine) + warps_text(kernel, machine) + line_of(kernel, kMemoryData);
   if (name == "translation")
     return "translation of addresses (TLBs and page table)" + line_of(kernel, kMemoryData);
+  if (name == "dependency" && waits_for_single_lanes(kernel) > kForOne)
+    return "dependency chain of arithmetic of single threads, for which the warps of their blocks wait at a "
+           "barrier" +
+           line_of(kernel, {"slots_alu_dependency"});
   if (name == "dependency")
     return "dependency chain of arithmetic" + warps_text(kernel, machine) +
            longer_waits_text(share({"alu_dependency"}), share({"memory_l1", "memory_l2", "memory_dram"})) +

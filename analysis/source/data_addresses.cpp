@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -78,7 +79,8 @@ class DataFlow {
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
     wanders_ = follow([&](std::string_view r) { return wanders(r); });
     of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
-    find_of_rows();
+    of_rows_ = follow_arguments({"%tid.y", "%tid.z"});
+    of_lane_ = follow_arguments({"%tid.x", "%laneid"});
     find_places();
     find_fractions();
     find_flat();
@@ -106,7 +108,9 @@ class DataFlow {
   /// Adds registers that follow from loaded values, by all statements but those `left_out`.
   void find_data(const std::vector<bool>& left_out, std::set<std::string_view>& data) const;
   void find_fractions();
-  void find_of_rows();
+  /// Registers that follow from one of these.
+  [[nodiscard]] std::set<std::string_view> follow_arguments(
+      std::initializer_list<std::string_view> names) const;
   /// Whether a definition of a register counts it up: it is the register's last value, and something added.
   [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
   /// Whether its definitions add numbers of both signs to its last value.
@@ -138,7 +142,8 @@ class DataFlow {
   std::vector<PtxStatement> statements_;
   RegisterCircles sums_;  ///< by statements that add
   std::map<std::string_view, std::vector<size_t>> definitions_;
-  std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_fraction_;
+  std::set<std::string_view> data_, begins_of_data_, of_loop_, wanders_, of_block_, of_rows_, of_lane_,
+      of_fraction_;
   std::map<std::string_view, Place> places_;
   std::set<std::string_view> of_thread_, mixed_;
   /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
@@ -228,12 +233,14 @@ void DataFlow::find_fractions() {
   if (!rounded.empty()) of_fraction_ = follow([&](std::string_view r) { return rounded.contains(r); });
 }
 
-void DataFlow::find_of_rows() {
+std::set<std::string_view> DataFlow::follow_arguments(std::initializer_list<std::string_view> names) const {
   std::set<std::string_view> first;
   for (const PtxStatement& s : statements_)
-    if (std::ranges::any_of(s.arguments, [](std::string_view a) { return a == "%tid.y" || a == "%tid.z"; }))
+    if (std::ranges::any_of(s.arguments,
+                            [&](std::string_view a) { return std::ranges::count(names, a) > 0; }))
       first.insert(s.results.begin(), s.results.end());
-  if (!first.empty()) of_rows_ = follow([&](std::string_view r) { return first.contains(r); });
+  if (first.empty()) return {};
+  return follow([&](std::string_view r) { return first.contains(r); });
 }
 
 DataFlow::Place DataFlow::reduced(Place p) {
@@ -451,6 +458,7 @@ AddressOrigin DataFlow::origin(const PtxStatement& access) const {
   o.wanders = any(wanders_);
   o.of_block = any(of_block_);
   o.of_rows = any(of_rows_);
+  o.of_lane = any(of_lane_);
   o.bytes = access_bytes(access);
   o.contiguous = registers.size() == 1 && o.bytes > 0 && flat(registers.front()) == o.bytes;
   const Place p = place(access);

@@ -27,6 +27,7 @@ struct AddressOrigin {
   bool wanders = false;
   bool of_block = false;  ///< it follows from the block's number
   bool of_rows = false;   ///< it follows from the thread's number in y or z
+  bool of_lane = false;   ///< it follows from the thread's number in x, or the lane's
   /// Threads of a row of the grid, in the order of their blocks, access one piece of memory from its
   /// beginning to its end: array[blockIdx.x * blockDim.x + threadIdx.x], and likewise in a loop.
   bool contiguous = false;

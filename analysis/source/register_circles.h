@@ -1,6 +1,7 @@
 // Registers that follow from each other in circles, as what a loop counts up does.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -11,7 +12,7 @@
 namespace gpusim::analysis {
 
 /// The strongly connected parts of the graph whose edges lead from the results of statements to their
-/// operands. Found in one walk (Tarjan 1972), in time that grows as n log n with the statements.
+/// operands (graph_parts.h), in time that grows as n log n with the statements.
 class RegisterCircles {
  public:
   /// Of the statements that `chosen` takes.
@@ -27,10 +28,8 @@ class RegisterCircles {
   static constexpr size_t kNone = ~size_t{0};
 
  private:
-  void find_parts(const std::vector<std::vector<size_t>>& edges);
-
-  std::map<std::string_view, size_t> numbers_;
-  std::vector<size_t> parts_;  ///< by a register's number
+  std::map<std::string_view, uint32_t> numbers_;
+  std::vector<uint32_t> parts_;  ///< by a register's number
 };
 
 }  // namespace gpusim::analysis
