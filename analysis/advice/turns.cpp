@@ -98,7 +98,7 @@ class Program {
   [[nodiscard]] bool decides_on_its_memory() const;
   [[nodiscard]] bool stores_what_runs();
   [[nodiscard]] bool follows_by_more_than_sums();
-  [[nodiscard]] uint64_t looked_at() const { return looked_at_; }
+  [[nodiscard]] uint64_t edges() const { return edges_; }
 
  private:
   void name_values();
@@ -112,7 +112,7 @@ class Program {
   [[nodiscard]] Graph flow(bool through_loads) const;
   [[nodiscard]] Parts parts(const Graph& graph) {
     Parts found = parts_of(graph);
-    looked_at_ += found.looked_at;
+    edges_ += found.edges;
     return found;
   }
   [[nodiscard]] std::vector<bool> follows_from_loads(const Graph& graph, const Parts& of) const;
@@ -127,7 +127,7 @@ class Program {
   std::vector<bool> much_;                   ///< whether that counts
   std::map<std::string, uint32_t> numbers_;  ///< of registers
   std::map<std::string, std::vector<size_t>> definitions_;
-  uint64_t looked_at_ = 0;
+  uint64_t edges_ = 0;
 };
 
 /// Up to the next label, what uses a register that has several definitions has the value of the last one in
@@ -351,7 +351,7 @@ Turns turns_of(const KernelRecord& kernel, std::string_view ptx, const std::func
   Program program(kernel, ptx, of);
   const bool follow =
       program.decides_on_its_memory() || program.stores_what_runs() || program.follows_by_more_than_sums();
-  return {follow, program.looked_at()};
+  return {follow, program.edges()};
 }
 
 }  // namespace gpusim::analysis::advice

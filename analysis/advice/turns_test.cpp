@@ -20,7 +20,7 @@ TEST(GraphParts, NodesThatLeadToEachOtherAreOnePart) {
   EXPECT_EQ(parts.size[parts.of[4]], 1U);
   EXPECT_GT(parts.of[0], parts.of[1]) << "edges lead to smaller numbers";
   EXPECT_GT(parts.of[1], parts.of[3]);
-  EXPECT_EQ(parts.looked_at, 5U) << "each edge once";
+  EXPECT_EQ(parts.edges, 5U);
   EXPECT_TRUE(parts_of({}).of.empty());
 }
 

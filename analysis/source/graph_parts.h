@@ -13,10 +13,10 @@ struct Parts {
   /// Of each node its part. Edges that leave a part lead to smaller numbers.
   std::vector<uint32_t> of;
   std::vector<uint32_t> size;  ///< of each part, in nodes
-  uint64_t looked_at = 0;      ///< edges
+  uint64_t edges = 0;          ///< of the graph: what finding its parts takes
 };
 
-/// Looks at each node and each edge once (Tarjan, Depth-first search and linear graph algorithms, 1972).
+/// Takes time in proportion to nodes and edges.
 [[nodiscard]] Parts parts_of(const Graph& graph);
 
 }  // namespace gpusim::analysis
