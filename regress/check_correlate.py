@@ -216,7 +216,7 @@ TABLE_LIMITS = {
     ("h100_kernels", "fit"): 11.1,  # `reduce tree` has the order of ptxas, and is faster than on the card (docs/studies/correlate_history.md)
     ("h100_kernels", "judge"): 6.8,  # the chained scan, whose first thread's atomics ptxas does not aggregate (docs/studies/correlate_history.md)
     ("h200_copy", "fit"): 5.3,
-    ("h200_sgemm", "fit"): 8.8,
+    ("h200_sgemm", "fit"): 8.7,
     ("h200_small_kernels", "fit"): 5.3,
     ("c1060_shoc", "fit"): 9.2,
     ("c1060_shoc", "judge"): 17.8,
