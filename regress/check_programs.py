@@ -211,7 +211,8 @@ def check_killed(gpusim: Gpusim) -> None:
 
 def check_progress(gpusim: Gpusim) -> None:
     """The line that says how far a long launch is names the kernel in short and is never wider than the terminal, so that each draws over the last."""
-    arguments = ("run", "--config", MACHINE, "--out", "none", "--", folder(gpusim) / "prebuilt" / "saxpy", "3000000")
+    # Longer than the second after which it is drawn.
+    arguments = ("run", "--config", MACHINE, "--out", "none", "--", folder(gpusim) / "prebuilt" / "saxpy", "9000000")
     for columns in (200, 40):
         text = gpusim.on_terminal(columns, *arguments, environment=sanitizer(gpusim))
         lines = [line.split("\r")[0] for line in text.split("\r\x1b[K")[1:]]
