@@ -13,7 +13,8 @@ struct Turns {
   /// one, otherwise than by a sum, a smallest or largest value or the like, or stores in local memory as what
   /// it finds there decides: turns of it cannot be divided among threads.
   bool follow_each_other = false;
-  /// Uses and results of statements in the graphs that were gone through: in proportion to the program's length.
+  /// Uses and results of statements in the graphs that were gone through: in proportion to the program's
+  /// length.
   uint64_t looked_at = 0;
 };
 

@@ -15,8 +15,7 @@ namespace {
 using namespace test;  // NOLINT: helpers of this folder
 
 TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
-  const std::string text =
-      thread_kernel(".reg .b32 %r<4>;", "st.bulk [%in], 64, 0;\nret;", "sm_100");
+  const std::string text = thread_kernel(".reg .b32 %r<4>;", "st.bulk [%in], 64, 0;\nret;", "sm_100");
   const Module module = parse_ok(text);
   const auto lowered = lower_kernel(module, *module.entries().at(0), LoweringOptions{});
   const auto* errors = std::get_if<Diagnostics>(&lowered);

@@ -191,7 +191,7 @@ class Selector {
   void tensor_copy(Frame& frame, const Instruction& inst);  // select_tensor.cpp
   Value packed_halves(Frame& frame, std::span<const Operand> operands);
   void tensor_map(Frame& frame, const Instruction& inst);
-  void video(Frame& frame, const Instruction& inst);  // select_video.cpp
+  void video(Frame& frame, const Instruction& inst);     // select_video.cpp
   void multimem(Frame& frame, const Instruction& inst);  // select_multimem.cpp
   // select_cluster.cpp
   void cluster_address(Frame& frame, const Instruction& inst);

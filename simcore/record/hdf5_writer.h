@@ -18,8 +18,9 @@
 
 namespace gpusim::core {
 
-/// HDF5 libraries need not be thread-safe: every call in this process holds this lock. Who forks waits for it: a
-/// child has none of the threads that could leave the library again, which a thread-safe one closes at its end.
+/// HDF5 libraries need not be thread-safe: every call in this process holds this lock. Who forks waits for
+/// it: a child has none of the threads that could leave the library again, which a thread-safe one closes at
+/// its end.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
 inline constexpr uint64_t kSchemaVersion = 1;
