@@ -133,6 +133,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   if (policy != Write::kBack) {
     if (!can_send) return Stored::kRefused;
     if (policy == Write::kEvict) forget(line, own(a.sectors));
+    if (policy == Write::kBoth) keep_copy(line, a);
     stats_->store_sectors += sectors_in(a.sectors);
     return Stored::kGoesOn;
   }
@@ -150,6 +151,17 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   tags_.write(frame, own(a.sectors));
   ++(hit ? stats_->local_store_hits : stats_->local_store_misses);
   return Stored::kKept;
+}
+
+void L1Cache::keep_copy(uint64_t line, const Access& a) {
+  uint32_t frame = tags_.find(line);
+  const bool hit = frame != TagArray::kNoFrame;
+  ++(hit ? stats_->local_store_hits : stats_->local_store_misses);
+  if (!hit) frame = take_frame(line, a.warp);
+  if (frame == TagArray::kNoFrame) return;
+  if (hit) tags_.touch(frame);
+  tags_.write(frame, own(a.sectors));
+  tags_.clean(frame);
 }
 
 void L1Cache::drop(const Access& a) {

@@ -102,6 +102,8 @@ class L1Cache : public sc_core::sc_module {
   Result refuse(const Access& a, MshrRefusal why);
   /// Sectors that are stale: those here go, those on their way are not kept.
   void forget(uint64_t line, SectorMask own);
+  /// A local store that goes on leaves its data here, too, if the line has a frame or gets one.
+  void keep_copy(uint64_t line, const Access& a);
   /// A frame for the line, which `warp` brings; kNoFrame if all of its set wait.
   uint32_t take_frame(uint64_t line, uint32_t warp);
 

@@ -146,6 +146,25 @@ TEST(L1Cache, WritePolicies) {
   }
 }
 
+TEST(L1Cache, LocalStoresThatGoOnMayLeaveACopy) {
+  core::MachineConfig::FirstLevel c = small();
+  c.write_local = core::WriteHit::kBoth;
+  L1Cache l1("l1", c, 4);
+  EXPECT_EQ(l1.store(access(0, 0b0110, 0, true), false), Stored::kRefused) << "it has to go on";
+  for (uint64_t line : {0, 2, 4, 6})
+    EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), true), Stored::kGoesOn);
+  EXPECT_EQ(l1.store(access(0, 0b1000, 0, true), true), Stored::kGoesOn);
+  EXPECT_EQ(l1.stats().local_store_misses, 4u);
+  EXPECT_EQ(l1.stats().local_store_hits, 1u);
+  EXPECT_EQ(l1.stats().store_sectors, 9u);
+  EXPECT_EQ(l1.load(access(0, 0b1110, 0, true), true).answer, Answer::kHit);
+  EXPECT_EQ(l1.load(access(2, 0b0001, 0, true), true).answer, Answer::kWait) << "not written yet";
+  EXPECT_EQ(l1.load(access(8, 1, 1), true).answer, Answer::kWait)
+      << "over the line that was used least lately";
+  EXPECT_FALSE(l1.has_writeback()) << "the L2 has it already";
+  EXPECT_EQ(l1.load(access(4, 0b0110, 0, true), true).answer, Answer::kWait);
+}
+
 TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   L1Cache l1("l1", small(), 4);
   for (uint64_t line : {0, 2, 4, 6}) EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), false), Stored::kKept);

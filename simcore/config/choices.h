@@ -22,7 +22,7 @@ enum class AllocateOn : uint8_t {
 };
 /// What a store does to a line that is there: it goes on to the L2 and updates the line, goes on and evicts
 /// it, or stays.
-enum class WriteHit : uint8_t { kThrough, kEvict, kBack };
+enum class WriteHit : uint8_t { kThrough, kEvict, kBack, kBoth };
 enum class TextureCache : uint8_t { kNone, kOwn, kL1 };
 enum class TextureScope : uint8_t { kSm, kCluster };
 /// How an output of the interconnect takes its inputs in turn.
@@ -45,7 +45,7 @@ GPUSIM_WORDS(KernelDispatch, "oldest", "in_turn");
 GPUSIM_WORDS(Dependences, "scoreboard", "control_codes");
 GPUSIM_WORDS(CoalescingRule, "cc10", "cc12", "cc20");
 GPUSIM_WORDS(AllocateOn, "miss", "miss_or_pass", "fill");
-GPUSIM_WORDS(WriteHit, "through", "evict", "back");
+GPUSIM_WORDS(WriteHit, "through", "evict", "back", "both");
 GPUSIM_WORDS(TextureCache, "none", "own", "l1");
 GPUSIM_WORDS(TextureScope, "sm", "cluster");
 GPUSIM_WORDS(Arbitration, "round_robin", "oldest");

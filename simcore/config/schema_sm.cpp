@@ -251,8 +251,10 @@ std::span<const KeySpec> sm_keys() {
        "global loads are cached; false: local memory only", AT(l1.cache_global)},
       {"l1", "write_global", K::kChoice, "", "evict", 0, 0, "through|evict",
        "a global store leaves its line in place, or drops it; the data goes on", CHOICE(l1.write_global)},
-      {"l1", "write_local", K::kChoice, "", "back", 0, 0, "through|evict|back",
-       "the same for local stores; back: they stay until their line is replaced", CHOICE(l1.write_local)},
+      {"l1", "write_local", K::kChoice, "", "back", 0, 0, "through|evict|back|both",
+       "the same for local stores; back: they stay until their line is replaced; both: they stay, and go on, "
+       "too",
+       CHOICE(l1.write_local)},
 
       {"shared", "size", K::kSize, "bytes", "16K", 0, 1 << 20, "", "shared memory per SM", AT(shared.bytes)},
       {"shared", "carveout", K::kSize, "bytes", "0", 0, 1 << 20, "",

@@ -258,10 +258,10 @@ bool ReuseL1::store(const Access& a, double now, bool atomic) {
   Frame& frame = frames_[line.frame];
   frame.used = ++clock_;
   frame.valid |= sectors;
-  frame.dirty |= sectors;
+  if (policy == Write::kBack) frame.dirty |= sectors;
   line.seen |= sectors;
   stack_.use(number);
-  return false;
+  return policy == Write::kBoth;
 }
 
 }  // namespace gpusim::analysis

@@ -155,6 +155,27 @@ TEST(ReuseCoalescer, TransactionsThatAreGivenStayAsTheyAre) {
   EXPECT_EQ(out[2].sectors, 0b1000u);
 }
 
+TEST(ReuseL1, LocalStoresStayOrGoOnOrBoth) {
+  const auto fetch = [](uint64_t, uint32_t) { return 100.0; };
+  for (const core::WriteHit policy :
+       {core::WriteHit::kBack, core::WriteHit::kThrough, core::WriteHit::kEvict, core::WriteHit::kBoth}) {
+    ReuseMachine machine;
+    machine.sets = 1, machine.ways = 2;
+    machine.writes_back = true;
+    machine.write_local = policy;
+    ReuseL1 l1(machine);
+    const bool stays = policy == core::WriteHit::kBack || policy == core::WriteHit::kBoth;
+    EXPECT_EQ(l1.store({7, 0b1111, 0, true}, 0, false), policy != core::WriteHit::kBack);
+    l1.load({7, 0b1111, 0, true}, 1, true, fetch);
+    EXPECT_EQ(l1.local().hits, stays ? 1u : 0u);
+    for (const uint64_t line : {8, 9}) l1.store({line, 0b1111, 0, true}, 200, false);
+    uint64_t line = 0;
+    uint32_t sectors = 0;
+    EXPECT_EQ(l1.take_writeback(line, sectors), policy == core::WriteHit::kBack)
+        << "of line 7, which had to leave";
+  }
+}
+
 TEST(MissPlot, SaysTheNetValueBesidePartsBelowZero) {
   Prediction above, below;
   above.terms = {{"compulsory", 0.4, NAN}, {"capacity", 0.2, NAN}};
