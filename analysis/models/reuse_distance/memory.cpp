@@ -57,7 +57,7 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
   request_ = cycles(m.interconnect.request_latency_ns);
   reply_ = cycles(m.interconnect.reply_latency_ns);
-  hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
+  hit_ = cycles(m.l2.hit_latency_ns);
   dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
   if (traffic == nullptr && copies_ <= 1) rows_.emplace(m, sms);
   // Channels with rows have the time of rows and columns themselves.

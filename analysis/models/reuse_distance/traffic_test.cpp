@@ -248,6 +248,25 @@ TEST(ReuseMemory, DramHasItsRowsAndRefreshes) {
   EXPECT_DOUBLE_EQ(latency({}, refresh + 2000).second, opens);
   EXPECT_GT(latency({}, refresh - 100).second, opens + 100);
   const auto [one, other] = latency({.copies = 2}, 1000);
+TEST(ReuseMemory, AHitOfTheL2DoesNotTakeTheWayToTheChannel) {
+  const std::string v100 = GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg";
+  const auto second_read = [&](std::vector<std::string> sets) {
+    const core::MachineConfig m = core::load_machine(v100, sets, {});
+    ReuseMemory memory(m, 80);
+    const double there = memory.read(0, 0, 0, 1);
+    return std::pair(there, memory.read(1e4, 0, 0, 1) - 1e4);
+  };
+  const auto [missed, hit] = second_read({});
+  const auto [slower_miss, same_hit] = second_read({"l2.latency=120ns"});
+  EXPECT_NEAR(slower_miss - missed, 100 * 1.38, 1e-6) << "from a request's arrival to the DRAM's queue";
+  EXPECT_DOUBLE_EQ(same_hit, hit);
+  // A chase through the L2 takes 214 core cycles a step in the machine, of which some are the SM's.
+  const core::MachineConfig m = core::load_machine(v100, {}, {});
+  EXPECT_NEAR(
+      hit, 1.38 * (m.interconnect.request_latency_ns + m.l2.hit_latency_ns + m.interconnect.reply_latency_ns),
+      1e-6);
+}
+
   EXPECT_NEAR(one, other, 0.01) << "the rows that neighbours open are not known";
   // A copy of the memory has rows of its own, as the second pass of a prediction needs.
   ReuseMemory memory(m, 14);
