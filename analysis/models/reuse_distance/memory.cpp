@@ -137,11 +137,11 @@ double ReuseMemory::translate(double now, uint32_t sm, const LineTransactions& t
   uint32_t count = 0;
   double there = now;
   for (const LineTransaction& t : transactions) {
-    const uint64_t page = traffic_->page_of(t.line * line_bytes);
+    const uint64_t page = dram()->page_of(t.line * line_bytes);
     const auto end = pages.begin() + count;
     if (std::find(pages.begin(), end, page) != end) continue;
     pages[count++] = page;
-    there = std::max(there, traffic_->translate(now, sm, page));
+    there = std::max(there, dram()->translate(now, sm, page));
   }
   return there;
 }

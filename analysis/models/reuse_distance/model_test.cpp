@@ -555,8 +555,8 @@ TEST(ReuseModel, PartitionsAreThoseOfTheMachinesHash) {
 }
 
 TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
-  EXPECT_TRUE(unmodelled_by_reuse(machine()).empty());
-  EXPECT_TRUE(unmodelled_by_reuse(machine({"scheduler.policy=gto", "l2.hash=xor"})).empty());
+  EXPECT_TRUE(unmodelled_by_reuse(machine(), false).empty());
+  EXPECT_TRUE(unmodelled_by_reuse(machine({"scheduler.policy=gto", "l2.hash=xor"}), false).empty());
   const core::MachineConfig other =
       machine({"l1.replacement=fifo", "l2.replacement=random", "scheduler.policy=two_level"});
   EXPECT_EQ(unmodelled_memory(other).size(), 2u);
@@ -564,12 +564,13 @@ TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
       unmodelled_memory(machine({"dram.page=closed", "dram.refresh=bank", "dram.scheduler=fcfs"})).empty());
   EXPECT_THAT(unmodelled_memory(machine({"interconnect.topology=mesh"})),
               testing::ElementsAre("interconnect.topology = \"mesh\": taken as crossbar"));
-  EXPECT_THAT(unmodelled_by_reuse(other),
+  EXPECT_THAT(unmodelled_by_reuse(other, false),
               testing::Contains("scheduler.policy = \"two_level\": taken as lrr"));
   const core::MachineConfig volta =
       core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg",
                          std::vector<std::string>{"l1.tag_lines=4", "tlb.l1_entries=16"}, {});
-  EXPECT_THAT(unmodelled_by_reuse(volta),
+  EXPECT_EQ(unmodelled_by_reuse(volta, true).size(), 2u) << "pages are followed";
+  EXPECT_THAT(unmodelled_by_reuse(volta, false),
               testing::ElementsAre("l1.tag_lines = 4: taken as 1", "l2.dirty_share = 0.5: taken as 1",
                                    "tlb: pages are taken as known"));
 }

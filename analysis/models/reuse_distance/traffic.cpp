@@ -173,6 +173,7 @@ void RowWindow::drain() {
 
 ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
     : page_bytes_(one_at_least(m.tlb.page_bytes)),
+      pages_of_line_(std::max<uint64_t>(1, m.tlb.table_bytes / page_bytes_)),
       in_window_(one_at_least(m.l2.partitions), 0),
       interleave_(one_at_least(m.l2.interleave)),
       channels_of_(one_at_least(m.dram.channels)),
@@ -194,6 +195,7 @@ ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
                          PageBuffer(std::max(m.tlb.l2_entries, m.tlb.l2_ways), m.tlb.l2_ways));
     second_latency_ = core_cycles(m, m.tlb.l2_latency_ns) + kLinkCycles;
     walk_ = core_cycles(m, m.tlb.walk_latency_ns);
+    table_walk_ = m.tlb.table_bytes == 0 ? walk_ : core_cycles(m, m.tlb.table_latency_ns);
     walkers_.assign(shared_pages_.size() * one_at_least(m.tlb.walkers), 0);
   }
   burst_cycles_ = std::max(1.0, burst_bytes_ / (2.0 * m.dram.bus_bytes)) *
@@ -226,7 +228,7 @@ TrafficCounts ReuseTraffic::counts() const {
 
 double ReuseTraffic::translate(double now, uint32_t sm, uint64_t page) {
   ++counts_.pages;
-  if (sm_pages_[sm].find(page) >= 0) return now;
+  if (const double known = sm_pages_[sm].find(page); known >= 0) return std::max(now, known);
   ++counts_.sm_page_misses;
   const uint32_t buffer = sm / sms_per_buffer_;
   const double at = now + second_latency_;
@@ -238,11 +240,20 @@ double ReuseTraffic::translate(double now, uint32_t sm, uint64_t page) {
     const size_t each = walkers_.size() / shared_pages_.size();
     const auto first = walkers_.begin() + static_cast<std::ptrdiff_t>(buffer * each);
     double& free = *std::min_element(first, first + static_cast<std::ptrdiff_t>(each));
-    free = there = std::max(free, at) + walk_;
+    free = there = std::max(free, at) + walk_of(page);
     if (has_second_level_) shared_pages_[buffer].put(page, there);
   }
   sm_pages_[sm].put(page, there);
   return there;
+}
+
+double ReuseTraffic::walk_of(uint64_t page) {
+  if (table_walk_ == walk_) return walk_;
+  const uint64_t line = page / pages_of_line_;
+  const auto place = std::ranges::lower_bound(table_lines_, line);
+  if (place != table_lines_.end() && *place == line) return table_walk_;
+  table_lines_.insert(place, line);
+  return walk_;
 }
 
 void ReuseTraffic::request(uint32_t partition) {

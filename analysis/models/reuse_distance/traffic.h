@@ -112,6 +112,9 @@ class ReuseTraffic {
   [[nodiscard]] TrafficCounts counts() const;
 
  private:
+  /// Of a walk for `page` that begins now; its line of the page table is read from now on.
+  double walk_of(uint64_t page);
+
   TrafficCounts counts_;  ///< but for the rows, which channels count
   // Translation.
   core::Divisor page_bytes_;
@@ -119,7 +122,10 @@ class ReuseTraffic {
   uint32_t sms_per_buffer_ = 1;
   bool has_second_level_ = false;
   double second_latency_ = 0, walk_ = 0;
-  std::vector<double> walkers_;  ///< free from
+  double table_walk_ = 0;  ///< where another walk has read the page table's line
+  core::Divisor pages_of_line_;
+  std::vector<uint64_t> table_lines_;  ///< that have been read, in order
+  std::vector<double> walkers_;        ///< free from
   // Partitions: as PortBalance of components/noc counts.
   std::vector<uint32_t> in_window_;
   uint32_t left_ = 0, most_ = 0;

@@ -154,6 +154,21 @@ TEST(ReuseTraffic, PagesComeFromTheSecondLevelOrFromMemory) {
   EXPECT_EQ(traffic.counts().page_misses, 3u);
 }
 
+TEST(ReuseTraffic, AWalkIsShortWhereAnotherHasReadTheTable) {
+  // Pages of 512 KB, of which a line of the table has the translations of 16.
+  const core::MachineConfig m = c1060({"tlb.table=8M", "tlb.table_latency=50ns"});
+  ReuseTraffic traffic(m, 2);
+  const double look_up = 40 * 1.296 + 4, walk = 150 * 1.296, short_walk = 50 * 1.296;
+  EXPECT_NEAR(traffic.translate(0, 0, 3), look_up + walk, 1e-9);
+  EXPECT_NEAR(traffic.translate(1e4, 0, 4), 1e4 + look_up + short_walk, 1e-9);
+  EXPECT_NEAR(traffic.translate(2e4, 1, 16), 2e4 + look_up + walk, 1e-9) << "the next line";
+  traffic.begin_kernel();
+  EXPECT_NEAR(traffic.translate(0, 1, 17), look_up + short_walk, 1e-9) << "lines stay";
+  // Who asks for a page that is on its way to this SM waits for it.
+  EXPECT_NEAR(traffic.translate(10, 1, 17), look_up + short_walk, 1e-9);
+  EXPECT_EQ(traffic.counts().sm_page_misses, 1u);
+}
+
 TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
   const core::MachineConfig m = c1060();
   ReuseTraffic even(m, 30), changing(m, 30);
@@ -233,21 +248,6 @@ TEST(ReuseModel, FollowsAccessesWithoutAnL1) {
   EXPECT_THROW((void)run_reuse(m, trace), core::InputError);
 }
 
-TEST(ReuseMemory, DramHasItsRowsAndRefreshes) {
-  const core::MachineConfig m = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
-  constexpr double kMhz = 1215, kLater = 1e4;
-  const auto latency = [&](const ReuseNeighbours& neighbours, double later) {
-    ReuseMemory memory(m, 14, neighbours);
-    const double opens = memory.read(kLater, 0, 0, 1) - kLater;
-    return std::pair(opens, memory.read(kLater + later, 0, 0, 2) - kLater - later);
-  };
-  const auto [opens, hits] = latency({}, 1000);
-  EXPECT_NEAR(opens - hits, m.dram.rcd_ns * kMhz / 1e3, 1e-6) << "the row is open";
-  // Every 3.9 us all rows close for a refresh: here in between, and just when the second one comes.
-  const double refresh = 3 * m.dram.refi_ns * kMhz / 1e3 - kLater;
-  EXPECT_DOUBLE_EQ(latency({}, refresh + 2000).second, opens);
-  EXPECT_GT(latency({}, refresh - 100).second, opens + 100);
-  const auto [one, other] = latency({.copies = 2}, 1000);
 TEST(ReuseMemory, AHitOfTheL2DoesNotTakeTheWayToTheChannel) {
   const std::string v100 = GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg";
   const auto second_read = [&](std::vector<std::string> sets) {
@@ -267,6 +267,21 @@ TEST(ReuseMemory, AHitOfTheL2DoesNotTakeTheWayToTheChannel) {
       1e-6);
 }
 
+TEST(ReuseMemory, DramHasItsRowsAndRefreshes) {
+  const core::MachineConfig m = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  constexpr double kMhz = 1215, kLater = 1e4;
+  const auto latency = [&](const ReuseNeighbours& neighbours, double later) {
+    ReuseMemory memory(m, 14, neighbours);
+    const double opens = memory.read(kLater, 0, 0, 1) - kLater;
+    return std::pair(opens, memory.read(kLater + later, 0, 0, 2) - kLater - later);
+  };
+  const auto [opens, hits] = latency({}, 1000);
+  EXPECT_NEAR(opens - hits, m.dram.rcd_ns * kMhz / 1e3, 1e-6) << "the row is open";
+  // Every 3.9 us all rows close for a refresh: here in between, and just when the second one comes.
+  const double refresh = 3 * m.dram.refi_ns * kMhz / 1e3 - kLater;
+  EXPECT_DOUBLE_EQ(latency({}, refresh + 2000).second, opens);
+  EXPECT_GT(latency({}, refresh - 100).second, opens + 100);
+  const auto [one, other] = latency({.copies = 2}, 1000);
   EXPECT_NEAR(one, other, 0.01) << "the rows that neighbours open are not known";
   // A copy of the memory has rows of its own, as the second pass of a prediction needs.
   ReuseMemory memory(m, 14);
