@@ -73,15 +73,18 @@ std::string beside(double predicted, double simulated, double unit) {
 
 std::string parts_text(const ClockParts& p) {
   return fmt::format(
-      "  launch {}, drain {} of the time; of the rest: work of the busiest unit {}, path of a warp {} "
-      "(computing {}, unloaded latency {}), memory {}\n",
-      percent(p.launch), percent(p.drain), percent(p.work), percent(p.compute + p.latency),
+      "  launch {}, drain {} of the time; of the rest: work of the busiest unit {}, starts of blocks {}, "
+      "path "
+      "of a warp {} (computing {}, unloaded latency {}), memory {}\n",
+      percent(p.launch), percent(p.drain), percent(p.work), percent(p.starts), percent(p.compute + p.latency),
       percent(p.compute), percent(p.latency), percent(p.memory));
 }
 
 const char* bound_name(const ClockParts::Bounds& b) {
-  if (b.work >= b.path && b.work >= b.memory) return "work";
-  return b.path >= b.memory ? "path" : "memory";
+  const double most = std::max({b.work, b.starts, b.path, b.memory});
+  if (most == b.work) return "work";
+  if (most == b.starts) return "starts";
+  return most == b.path ? "path" : "memory";
 }
 
 /// What the text, the JSON and the predictions of one group are made of.
@@ -203,6 +206,7 @@ class GroupReport {
     time.terms = {{"launch", launch, NAN},
                   {"drain", drain, NAN},
                   {"work", between * bounds.work, NAN},
+                  {"starts", between * bounds.starts, NAN},
                   {"path", between * bounds.path, NAN},
                   {"memory", between * bounds.memory, NAN}};
     time.constant = group_.base->kernels[i].seconds;
