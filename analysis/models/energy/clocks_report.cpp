@@ -175,7 +175,7 @@ class GroupReport {
       return;
     }
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       const KernelLaunch& simulated = run->kernels[i];
       const double joules = core::total(f.kernels[i].joules);
       add_row(i, f, beside(f.kernels[i].seconds, simulated.seconds, 1e-6),
@@ -236,7 +236,7 @@ class GroupReport {
     report.text +=
         fmt::format("board while kernels run: {:.4g} W at {:.0f} MHz\n", base_power, mhz(base.clocks[0]));
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       double seconds = 0;
       for (const KernelForecast& k : f.kernels) seconds += k.seconds;
       Prediction& p =
@@ -278,7 +278,7 @@ class GroupReport {
                                    f.system_energy * 1e3);
       }
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       const std::optional<double> recorded = run->recording->system_power();
       if (!recorded) {
         report.text += fmt::format(
