@@ -129,6 +129,8 @@ MUTANTS = (
     _by_test("reuse_distance/l1.cpp", "std::erase(entry.waiters, 0u);", "std::erase(entry.waiters, ~0u);", "ReuseL1.*"),
     _by_test("reuse_distance/traffic.cpp", "core_cycles(m, m.tlb.table_latency_ns)", "core_cycles(m, 2 * m.tlb.table_latency_ns)", "ReuseTraffic.*"),
     _by_test("reuse_distance/sm.cpp", "machine_.look_ahead ? std::max(now_, a.known)", "!machine_.look_ahead ? std::max(now_, a.known)", "ReuseModel.Pages*"),
+    _by_test("reuse_distance/traffic.cpp", "busiest_channel_.add(channel);", "busiest_channel_.add(channel / 2);", "ReuseTraffic.*"),
+    _by_test("latency_hidden/analysis.cpp", "kDeviation = 1.0 / 16", "kDeviation = 1.0 / 8", "Extended.*"),
     _by_test("reuse_distance/traffic.cpp", "kRemembered = 32;", "kRemembered = 16;", "RowWindow.*"),
     _by_test("reuse_distance/recording.cpp", "kMostAtOnce = core::kMaxSchedulers;", "kMostAtOnce = core::kMaxSchedulers / 2;",
              "ReuseRecording.*"),

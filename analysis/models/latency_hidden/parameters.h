@@ -76,8 +76,10 @@ struct Parameters {
   double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
   double uneven_atomics = 1;  ///< the same of atomics
   double uneven_bytes = 1;    ///< of what memory and L2 move: what atomics on few words are not the cause of
-  double rows = 1;            ///< memory's time with opening rows, for one without
-  double translation = 0;     ///< core cycles that an access waits for its pages
+  double uneven_channels =
+      1;                   ///< bytes of the channel of DRAM that is busiest at the time, for one to the mean
+  double rows = 1;         ///< memory's time with opening rows, for one without
+  double translation = 0;  ///< core cycles that an access waits for its pages
 
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };

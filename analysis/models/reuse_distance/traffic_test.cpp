@@ -184,6 +184,25 @@ TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
   EXPECT_EQ(changing.counts().to_busiest, changing.counts().requests);
 }
 
+TEST(ReuseTraffic, BusiestChannelOfEachWindow) {
+  const core::MachineConfig m = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  // Ten channels: all in turn, and five of them, then the other five, as rows of 512 bytes go.
+  ReuseTraffic even(m, 14), half(m, 14);
+  even.begin_kernel();
+  half.begin_kernel();
+  for (uint32_t i = 0; i < 10 * 2560; ++i) {
+    even.move(20.0 * i, i % 10, 32 * uint64_t{i}, 32, false);
+    half.move(20.0 * i, i % 5 + (i < 10 * 1280 ? 0 : 5), 32 * uint64_t{i}, 32, false);
+  }
+  even.end_kernel();
+  half.end_kernel();
+  EXPECT_EQ(even.counts().dram_to_busiest * 10, even.counts().dram_requests);
+  EXPECT_EQ(half.counts().dram_to_busiest * 5, half.counts().dram_requests);
+  half.begin_kernel();
+  half.end_kernel();
+  EXPECT_EQ(half.counts().dram_to_busiest, 0u);
+}
+
 TEST(ReuseCoalescer, SegmentsOfHalfWarps) {
   const ReuseCoalescer coalescer(128, core::CoalescingRule::kCc12);
   const auto lines = [&](uint64_t first, uint64_t apart, uint32_t bytes, uint32_t lanes = ~0u) {
