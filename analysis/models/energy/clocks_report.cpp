@@ -74,8 +74,7 @@ std::string beside(double predicted, double simulated, double unit) {
 std::string parts_text(const ClockParts& p) {
   return fmt::format(
       "  launch {}, drain {} of the time; of the rest: work of the busiest unit {}, starts of blocks {}, "
-      "path "
-      "of a warp {} (computing {}, unloaded latency {}), memory {}\n",
+      "path of a warp {} (computing {}, unloaded latency {}), memory {}\n",
       percent(p.launch), percent(p.drain), percent(p.work), percent(p.starts), percent(p.compute + p.latency),
       percent(p.compute), percent(p.latency), percent(p.memory));
 }
