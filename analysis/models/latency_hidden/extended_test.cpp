@@ -292,7 +292,7 @@ TEST(Extended, AChannelsBytesMayComeOneAfterTheOtherThoughItsPartitionsDoNot) {
 
   const auto uneven = [](const char* name, double requests, double to_busiest) {
     const core::MachineConfig machine =
-        core::load_machine(fmt::format("{}/configs/{}.cfg", GPUSIM_SOURCE_DIR, name), {}, {});
+        core::load_machine(std::string(GPUSIM_SOURCE_DIR "/configs/") + name + ".cfg", {}, {});
     Code code = test::code_of(test::workload_text("vecadd/vecadd.ptx"), [](uint32_t) { return 1.0; });
     Counts counts;
     counts.dram_requests = requests;
