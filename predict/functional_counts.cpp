@@ -189,6 +189,8 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
     c.l2_atomic_hits = all(run.l2_atomic_hits);
     c.dram_read = all(t.dram_read_bytes);
     c.dram_written = all(t.dram_written_bytes);
+    c.dram_requests = all(t.dram_requests);
+    c.dram_to_busiest = all(t.dram_to_busiest);
   }
   k.counts = c;
   k.followed = accesses_ == 0 ? 1 : static_cast<double>(followed_) / static_cast<double>(accesses_);

@@ -54,13 +54,19 @@ double access_cycles(const OperationCount& op, const core::MachineConfig& machin
   return 0;
 }
 
-/// A class that stands in several pipes goes to whichever is free: as often to each as it is fast.
-void add_operation(const OperationCount& op, const core::MachineConfig& machine, Units& units) {
-  const std::string op_class(op.op_class);
-  double rate = 0;  // warp operations a cycle, of all its pipes
+/// Warp operations a cycle of a class, of all pipes that it stands in.
+double rate_of(const std::string& op_class, const core::MachineConfig& machine) {
+  double rate = 0;
   for (const core::MachineConfig::Pipe& pipe : machine.pipes)
     if (const auto at = pipe.interval.find(op_class); at != pipe.interval.end())
       rate += 1 / static_cast<double>(at->second);
+  return rate;
+}
+
+/// A class that stands in several pipes goes to whichever is free: as often to each as it is fast.
+void add_operation(const OperationCount& op, const core::MachineConfig& machine, Units& units) {
+  const std::string op_class(op.op_class);
+  const double rate = rate_of(op_class, machine);
   for (const core::MachineConfig::Pipe& pipe : machine.pipes)
     if (pipe.interval.contains(op_class))
       units[pipe.name] += std::max(op.executed / rate, access_cycles(op, machine)) /
@@ -86,6 +92,7 @@ double share_of(const KernelRecord& kernel, std::string_view cause) {
 struct Lives {
   uint64_t first = UINT64_MAX, last = 0;  ///< block start, block end
   double warp_cycles = 0;                 ///< lives of all warps that have something to do
+  double block_cycles = 0;                ///< and of blocks
   uint64_t blocks = 0;
 };
 
@@ -116,6 +123,7 @@ Lives read_lives(const Recording& recording, const KernelRecord& kernel, const s
     const auto some = waiting.find(blocks["block"][i]);
     const uint64_t alive = some == waiting.end() ? warps : some->second;
     lives.warp_cycles += static_cast<double>(alive * (blocks["end"][i] - blocks["start"][i]));
+    lives.block_cycles += static_cast<double>(blocks["end"][i] - blocks["start"][i]);
   }
   return lives;
 }
@@ -124,31 +132,33 @@ Lives read_lives(const Recording& recording, const KernelRecord& kernel, const s
 
 uint64_t block_of(const Wait& wait) { return wait.warp >> kWarpBits; }
 
-double joint_bound(double a, double b, double c) {
-  return std::pow(std::pow(a, kJointNorm) + std::pow(b, kJointNorm) + std::pow(c, kJointNorm),
-                  1 / kJointNorm);
+double joint_bound(double a, double b, double c, double d) {
+  return std::pow(
+      std::pow(a, kJointNorm) + std::pow(b, kJointNorm) + std::pow(c, kJointNorm) + std::pow(d, kJointNorm),
+      1 / kJointNorm);
 }
 
 void ClockParts::finish() {
-  const double rest = 1 - std::pow(work, kJointNorm) - std::pow(compute + latency, kJointNorm);
+  const double rest =
+      1 - std::pow(work, kJointNorm) - std::pow(starts, kJointNorm) - std::pow(compute + latency, kJointNorm);
   memory = rest > 0 ? std::pow(rest, 1 / kJointNorm) : 0;
 }
 
 double ClockParts::seconds_at(double hz, const Beyond& beyond) const {
   const double ratio = core_hz / hz;
-  const double between =
-      joint_bound(work * ratio, compute * ratio + latency * beyond.latency, memory * beyond.memory) /
-      joint_bound(work, compute + latency, memory);
+  const double between = joint_bound(work * ratio, compute * ratio + latency * beyond.latency,
+                                     memory * beyond.memory, starts * ratio) /
+                         joint_bound(work, compute + latency, memory, starts);
   return seconds * (launch * ratio + drain * beyond.latency + (1 - launch - drain) * between);
 }
 
 ClockParts::Bounds ClockParts::bounds_at(double hz, const Beyond& beyond) const {
   const double ratio = core_hz / hz;
-  Bounds b{std::pow(work * ratio, kJointNorm),
+  Bounds b{std::pow(work * ratio, kJointNorm), std::pow(starts * ratio, kJointNorm),
            std::pow(compute * ratio + latency * beyond.latency, kJointNorm),
            std::pow(memory * beyond.memory, kJointNorm)};
-  const double sum = b.work + b.path + b.memory;
-  if (sum > 0) b.work /= sum, b.path /= sum, b.memory /= sum;
+  const double sum = b.work + b.starts + b.path + b.memory;
+  if (sum > 0) b.work /= sum, b.starts /= sum, b.path /= sum, b.memory /= sum;
   return b;
 }
 
@@ -213,6 +223,26 @@ double busiest_unit(const KernelRecord& kernel, const core::MachineConfig& machi
   return most;
 }
 
+double longest_computing(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const auto longest = kernel.counters.find("longest_warp_of_blocks");
+  if (longest == kernel.counters.end()) return INFINITY;
+  const std::vector<std::string>& classes = classes_of(kernel);
+  double cycles = 0, all = 0;
+  for (uint64_t i = 0; i < kernel.per_pc.rows; ++i) {
+    const OperationCount op{classes[i], static_cast<double>(kernel.per_pc["executed"][i]),
+                            static_cast<double>(kernel.per_pc["transactions"][i])};
+    if (op.op_class == "barrier" && op.executed > 0) return INFINITY;
+    const auto latency = machine.latency.find(classes[i]);
+    double own = latency == machine.latency.end() ? 0 : static_cast<double>(latency->second);
+    if (op.op_class == "load_global" || op.op_class == "load_local")
+      own += static_cast<double>(machine.l1.latency);
+    const double rate = rate_of(classes[i], machine);
+    cycles += op.executed * std::max(own, rate > 0 ? 1 / rate : 0) + access_cycles(op, machine);
+    all += op.executed;
+  }
+  return all > 0 ? longest->second * cycles / all : 0;
+}
+
 ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   ClockParts p;
   const auto cycles = static_cast<double>(kernel.cycles);
@@ -232,6 +262,7 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   const auto sms = static_cast<double>(std::max<uint64_t>(1, kernel.per_sm.rows));
   const auto blocks = static_cast<double>(lives.blocks);
   p.work = busiest_unit(kernel, recording.machine()) / blocks * std::ceil(blocks / sms) / (cycles * between);
+  p.starts = std::min(1.0, blocks * recording.machine().gpu.block_interval / (cycles * between));
   const WaitCycles on_their_way = wait_cycles(waits);
   const double waiting = on_their_way.all / lives.warp_cycles;
   p.latency = on_their_way.fastest / lives.warp_cycles;
@@ -241,6 +272,7 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
       std::max(0.0, share_of(kernel, "memory_throttle") + share_of(kernel, "texture_throttle") -
                         access_share(kernel, recording.machine()));
   p.compute = std::max(0.0, 1 - waiting - (resident > 0 ? throttled / resident : 0));
+  p.compute = std::min(p.compute, longest_computing(kernel, recording.machine()) / lives.block_cycles);
   p.finish();
   return p;
 }

@@ -12,7 +12,7 @@ namespace gpusim::analysis::energy {
 /// Where bounds of a time meet, it is longer than each: their 4-norm. The exponent was chosen on kernels that
 /// regress/energy.py marks as fitted.
 inline constexpr double kJointNorm = 4;
-[[nodiscard]] double joint_bound(double a, double b, double c);
+[[nodiscard]] double joint_bound(double a, double b, double c, double d = 0);
 
 /// How many times longer than in the run things take beyond the SMs.
 struct Beyond {
@@ -26,17 +26,18 @@ struct ClockParts {
   double drain = 0;                 ///< share after the last block has ended: stores and atomics on their way
   // In shares of the time between:
   double work = 0;     ///< busiest unit of an SM with the most blocks
+  double starts = 0;   ///< of blocks, which are given out one after the other
   double compute = 0;  ///< of a warp's life: what is no wait for memory or for room in its queues
   double latency = 0;  ///< of a warp's life, if each access were as fast as the fastest of its operation
   double memory = 0;   ///< what the memory takes of itself; set by finish()
 
-  /// The rest of the time, which neither work nor the path of a warp explains, is the memory's.
+  /// The rest of the time, which neither work, starts nor the path of a warp explain, is the memory's.
   void finish();
   [[nodiscard]] double seconds_at(double hz, const Beyond& beyond = {}) const;
-  /// Of the time between launch and drain at `hz`: shares of the bound by work, by the path of a warp, by
-  /// memory. They add up to 1.
+  /// Of the time between launch and drain at `hz`: shares of the bound by work, by starts of blocks, by the
+  /// path of a warp, by memory. They add up to 1.
   struct Bounds {
-    double work = 0, path = 0, memory = 0;
+    double work = 0, starts = 0, path = 0, memory = 0;
   };
   [[nodiscard]] Bounds bounds_at(double hz, const Beyond& beyond = {}) const;
 };
@@ -62,6 +63,11 @@ struct WaitCycles {
 
 /// Core cycles of the busiest unit of all SMs, for the whole kernel.
 [[nodiscard]] double busiest_unit(const KernelRecord& kernel, const core::MachineConfig& machine);
+
+/// Core cycles that the longest warp of each block computes at most, summed over the blocks: all of its
+/// operations one after the other, each with its latency on the SM, or its pipe's time. Infinity if warps
+/// wait for each other at barriers, or if the run does not say how many operations the longest warps have.
+[[nodiscard]] double longest_computing(const KernelRecord& kernel, const core::MachineConfig& machine);
 
 [[nodiscard]] ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel);
 

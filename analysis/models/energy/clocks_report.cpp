@@ -73,15 +73,17 @@ std::string beside(double predicted, double simulated, double unit) {
 
 std::string parts_text(const ClockParts& p) {
   return fmt::format(
-      "  launch {}, drain {} of the time; of the rest: work of the busiest unit {}, path of a warp {} "
-      "(computing {}, unloaded latency {}), memory {}\n",
-      percent(p.launch), percent(p.drain), percent(p.work), percent(p.compute + p.latency),
+      "  launch {}, drain {} of the time; of the rest: work of the busiest unit {}, starts of blocks {}, "
+      "path of a warp {} (computing {}, unloaded latency {}), memory {}\n",
+      percent(p.launch), percent(p.drain), percent(p.work), percent(p.starts), percent(p.compute + p.latency),
       percent(p.compute), percent(p.latency), percent(p.memory));
 }
 
 const char* bound_name(const ClockParts::Bounds& b) {
-  if (b.work >= b.path && b.work >= b.memory) return "work";
-  return b.path >= b.memory ? "path" : "memory";
+  const double most = std::max({b.work, b.starts, b.path, b.memory});
+  if (most == b.work) return "work";
+  if (most == b.starts) return "starts";
+  return most == b.path ? "path" : "memory";
 }
 
 /// What the text, the JSON and the predictions of one group are made of.
@@ -172,7 +174,7 @@ class GroupReport {
       return;
     }
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       const KernelLaunch& simulated = run->kernels[i];
       const double joules = core::total(f.kernels[i].joules);
       add_row(i, f, beside(f.kernels[i].seconds, simulated.seconds, 1e-6),
@@ -203,6 +205,7 @@ class GroupReport {
     time.terms = {{"launch", launch, NAN},
                   {"drain", drain, NAN},
                   {"work", between * bounds.work, NAN},
+                  {"starts", between * bounds.starts, NAN},
                   {"path", between * bounds.path, NAN},
                   {"memory", between * bounds.memory, NAN}};
     time.constant = group_.base->kernels[i].seconds;
@@ -232,7 +235,7 @@ class GroupReport {
     report.text +=
         fmt::format("board while kernels run: {:.4g} W at {:.0f} MHz\n", base_power, mhz(base.clocks[0]));
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       double seconds = 0;
       for (const KernelForecast& k : f.kernels) seconds += k.seconds;
       Prediction& p =
@@ -274,7 +277,7 @@ class GroupReport {
                                    f.system_energy * 1e3);
       }
     for (const Run* run : group_.others) {
-      const Forecast f = dvfs_.at(run->clocks[0]);
+      const Forecast f = dvfs_.at(run->clocks);
       const std::optional<double> recorded = run->recording->system_power();
       if (!recorded) {
         report.text += fmt::format(

@@ -45,15 +45,14 @@ Beyond Dvfs::beyond_at(const KernelRecord& kernel, const Clocks& clocks) const {
   return beyond;
 }
 
-Forecast Dvfs::at(int64_t core_khz) const {
+Forecast Dvfs::at(const Clocks& clocks) const {
   const core::MachineConfig& machine = base_.recording->machine();
   Forecast f;
-  f.core_khz = core_khz;
-  const Clocks clocks = clocks_at(core_khz);
+  f.core_khz = clocks[0];
   for (size_t i = 0; i < base_.kernels.size(); ++i) {
     const KernelLaunch& k = base_.kernels[i];
     KernelForecast one;
-    const double hz = static_cast<double>(core_khz) * 1e3;
+    const double hz = static_cast<double>(clocks[0]) * 1e3;
     one.beyond = beyond_at(k.kernel, clocks);
     one.seconds = parts_[i].seconds_at(hz, one.beyond);
     one.bounds = parts_[i].bounds_at(hz, one.beyond);

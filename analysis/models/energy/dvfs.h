@@ -31,7 +31,9 @@ class Dvfs {
   /// `base` must outlive it and have memory events.
   explicit Dvfs(const Run& base);
   [[nodiscard]] const std::vector<ClockParts>& parts() const { return parts_; }
-  [[nodiscard]] Forecast at(int64_t core_khz) const;
+  /// With the other domains' clocks as the machine has them beside this one of the core.
+  [[nodiscard]] Forecast at(int64_t core_khz) const { return at(clocks_at(core_khz)); }
+  [[nodiscard]] Forecast at(const Clocks& clocks) const;
 
  private:
   /// Clocks of the domains beside this one of the core, as the machine has them.

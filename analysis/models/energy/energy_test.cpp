@@ -60,9 +60,38 @@ TEST(ClockParts, ComputationGoesWithTheClockAndMemoryDoesNot) {
   ClockParts launch{.seconds = 1, .core_hz = 1e9, .launch = 1};
   launch.finish();
   EXPECT_EQ(launch.seconds_at(5e8), 2);
+  // Blocks that are given out one after the other are given out at half the rate.
+  ClockParts starts{.seconds = 1, .core_hz = 1e9, .starts = 1};
+  starts.finish();
+  EXPECT_EQ(starts.memory, 0);
+  EXPECT_NEAR(starts.seconds_at(5e8), 2, 1e-12);
+  EXPECT_NEAR(starts.bounds_at(5e8).starts, 1, 1e-12);
   // Two bounds of the same length: the 4-norm of (2, 1) by that of (1, 1).
   ClockParts both{.seconds = 1, .core_hz = 1e9, .work = 1, .memory = 1};
   EXPECT_NEAR(both.seconds_at(5e8), std::pow(17.0 / 2, 0.25), 1e-12);
+}
+
+TEST(ClockParts, AWarpComputesNoLongerThanItsOperationsOneByOne) {
+  core::MachineConfig m = c1060();
+  m.latency["fp32"] = 24, m.latency["load_global"] = 20, m.l1.latency = 10;
+  for (core::MachineConfig::Pipe& pipe : m.pipes)
+    pipe.interval.erase("fp32"), pipe.interval.erase("load_global");
+  m.pipes.front().interval["fp32"] = 4, m.pipes.front().interval["load_global"] = 4;
+  m.coalescer.cycles_per_transaction = 2;
+  KernelRecord kernel;
+  kernel.per_pc.rows = 2;
+  kernel.per_pc.texts["class"] = {"load_global", "fp32"};
+  kernel.per_pc.numbers["executed"] = {10, 30};
+  kernel.per_pc.numbers["transactions"] = {80, 0};
+  EXPECT_EQ(longest_computing(kernel, m), INFINITY) << "an older recording";
+  // 10 loads of 20 + 10 cycles and 8 transactions each, 30 sums of 24; of 40 operations the longest warps
+  // have 20.
+  kernel.counters["longest_warp_of_blocks"] = 20;
+  EXPECT_DOUBLE_EQ(longest_computing(kernel, m), (10 * 30 + 80 * 2 + 30 * 24) / 2.0);
+  m.pipes.front().interval["fp32"] = 32;  // a pipe that takes longer than a result
+  EXPECT_DOUBLE_EQ(longest_computing(kernel, m), (10 * 30 + 80 * 2 + 30 * 32) / 2.0);
+  kernel.per_pc.texts["class"][1] = "barrier";
+  EXPECT_EQ(longest_computing(kernel, m), INFINITY) << "others compute meanwhile";
 }
 
 TEST(WaitCycles, OfAccessesThatOverlapCountOnce) {

@@ -54,6 +54,8 @@ void follow(const Moved& before, const Moved& after, double warps, Counts& c) {
   const double requests = ratio(after.transactions, before.transactions);
   c.requests *= requests;
   c.to_busiest *= requests;
+  c.dram_requests *= requests;
+  c.dram_to_busiest *= requests;
   c.rows *= requests;
   const double pages = std::min(c.pages, std::max(c.accesses, c.pages * requests));
   c.sm_page_misses *= ratio(pages, c.pages);
@@ -98,7 +100,7 @@ void do_part(double part, Segment& s) {
 
 }  // namespace
 
-void coalesce(int capability, double partitions, Code& code, Counts& counts) {
+void coalesce(int capability, double partitions, double channels, Code& code, Counts& counts) {
   const Moved before = moved_by(code);
   const std::vector<bool> scattered = places_of_data(code);
   const double requests = capability < 20 ? 2 : 1;  // of an access: half-warps come one after the other
@@ -117,10 +119,13 @@ void coalesce(int capability, double partitions, Code& code, Counts& counts) {
   }
   const Moved after = moved_by(code);
   follow(before, after, warps_of(code.shape), counts);
-  // Requests of accesses that are coalesced now go to all partitions alike, the others where they went.
-  const double even = counts.requests / std::max(1.0, partitions);
-  if (counts.to_busiest > even)
-    counts.to_busiest = even + (counts.to_busiest - even) * ratio(kept, after.transactions);
+  // Requests of accesses that are coalesced now go to all partitions and channels alike, the others where
+  // they went.
+  const auto spread = [&](double even, double& to_busiest) {
+    if (to_busiest > even) to_busiest = even + (to_busiest - even) * ratio(kept, after.transactions);
+  };
+  spread(counts.requests / std::max(1.0, partitions), counts.to_busiest);
+  spread(counts.dram_requests / std::max(1.0, channels), counts.dram_to_busiest);
 }
 
 bool keep_what_is_read_again(Code& code, Counts& counts) {
@@ -240,7 +245,9 @@ std::vector<Change> changes_that_help(const Read& read, const Subject& subject, 
 
   Code changed = subject.code;
   Counts counts = read.counts;
-  coalesce(p.capability, static_cast<double>(read.machine.l2.partitions), changed, counts);
+  const auto partitions = static_cast<double>(read.machine.l2.partitions);
+  coalesce(p.capability, partitions, partitions * static_cast<double>(read.machine.dram.channels), changed,
+           counts);
   consider("coalescing", "transactions that move only the bytes that threads ask for" + by_launch,
            estimated(std::move(changed), counts));
 

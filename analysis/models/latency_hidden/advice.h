@@ -36,7 +36,7 @@ struct Read {
 // One change each, of what the operations and the machine's memory counted.
 /// Accesses to memory take the fewest transactions that their bytes need, except those whose addresses follow
 /// from loaded data (addresses_of_data()). `capability`: of the machine, 13 for 1.3.
-void coalesce(int capability, double partitions, Code& code, Counts& counts);
+void coalesce(int capability, double partitions, double channels, Code& code, Counts& counts);
 /// Loads of places that the same thread has loaded before are gone, with what they waited for, if half of the
 /// loaded bytes are theirs; if not, returns false and changes nothing.
 [[nodiscard]] bool keep_what_is_read_again(Code& code, Counts& counts);

@@ -58,10 +58,12 @@ TEST(AdvisedChange, CoalescedAccessesTakeTheFewestTransactions) {
   c.accesses = 60;
   c.requests = 960;
   c.to_busiest = 480;  // four times the mean of eight partitions
+  c.dram_requests = 480;
+  c.dram_to_busiest = 240;  // half of all, of sixteen channels
   c.rows = 96;
   c.pages = 600;
   c.sm_page_misses = 60;
-  coalesce(13, 8, code, c);
+  coalesce(13, 8, 16, code, c);
   // Half-warps come one after the other on 1.x.
   EXPECT_DOUBLE_EQ(code.counts[at[0]].transactions, 2);
   EXPECT_DOUBLE_EQ(code.counts[at[0]].transferred, 128);
@@ -71,14 +73,16 @@ TEST(AdvisedChange, CoalescedAccessesTakeTheFewestTransactions) {
   EXPECT_DOUBLE_EQ(c.requests, 400);
   EXPECT_DOUBLE_EQ(c.rows, 40);
   EXPECT_DOUBLE_EQ(c.to_busiest, 50 + (200 - 50) * 0.8);
+  EXPECT_DOUBLE_EQ(c.dram_requests, 200);
+  EXPECT_DOUBLE_EQ(c.dram_to_busiest, 12.5 + (100 - 12.5) * 0.8);
   EXPECT_DOUBLE_EQ(c.pages, 250);
   EXPECT_DOUBLE_EQ(c.sm_page_misses, 25);
   Code newer = scattered();
-  coalesce(70, 8, newer, c);
+  coalesce(70, 8, 16, newer, c);
   EXPECT_DOUBLE_EQ(newer.counts[at[0]].transactions, 1);
   Code few = scattered();  // of whose lanes hardly any asks: a sector is moved anyway
   few.counts[at[0]].requested = 8;
-  coalesce(70, 8, few, c);
+  coalesce(70, 8, 16, few, c);
   EXPECT_DOUBLE_EQ(few.counts[at[0]].transferred, 32 * few.counts[at[0]].executed);
 }
 
@@ -94,7 +98,7 @@ TEST(AdvisedChange, CachesServeWhatIsStillAskedFor) {
   c.l2_sectors = 960;
   c.dram_read = 40 * 32;
   c.dram_written = 960 * 32;
-  coalesce(70, 64, code, c);
+  coalesce(70, 64, 64, code, c);
   // One line for the load that is coalesced now, 16 for the other.
   EXPECT_DOUBLE_EQ(c.l1_loads, 640 * 17 / 32.0);
   EXPECT_DOUBLE_EQ(c.l1_hits, 640 * 17 / 32.0 - 140) << "what missed misses";

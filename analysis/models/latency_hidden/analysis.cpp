@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,16 @@ constexpr double kSector = 32;
 /// PortBalance counts even traffic that comes in random order as so much uneven: the largest of some eight
 /// random numbers with the mean 256 (its window).
 constexpr double kRandomlyUneven = 1.09;
+
+/// The same of `requests` to `units` of a kind: the mean of the largest of so many normal numbers, by
+/// Gumbel's limit, each of which is as many requests as a window has for a unit.
+double randomly_uneven(double units, double requests) {
+  constexpr double kEuler = 0.5772, kWindow = 256;
+  const double spread = std::sqrt(2 * std::log(units));
+  const double largest =
+      spread - (std::log(std::log(units)) + std::log(4 * std::numbers::pi) - 2 * kEuler) / (2 * spread);
+  return 1 + largest / std::sqrt(std::min(kWindow, std::max(1.0, requests / units)));
+}
 
 LoadLevels load_levels(const Counts& c, const Parameters& p, const Code& code, double blocks_per_sm) {
   const LaunchShape& shape = code.shape;
@@ -128,6 +139,12 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
     memory += warps * seg.weight * memory_time(seg, p) / p.uneven_bytes;
   const double rows = p.row * c.rows;
   if (memory > 0) p.rows = near_limits(memory, rows, 0) / memory;
+  // Where a partition has one channel, its requests are those of the channel.
+  const double channels =
+      static_cast<double>(machine.l2.partitions) * static_cast<double>(machine.dram.channels);
+  if (c.dram_requests > 0 && machine.dram.channels > 1)
+    p.uneven_channels = std::max(
+        1.0, channels * c.dram_to_busiest / c.dram_requests / randomly_uneven(channels, c.dram_requests));
   const double mean = warps > 0 ? c.executed / warps : 0;
   if (mean <= 0) return;
   s.workload.longest = std::max(1.0, c.longest_sum / static_cast<double>(s.code.shape.blocks) / mean);

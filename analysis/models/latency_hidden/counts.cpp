@@ -34,6 +34,8 @@ constexpr std::array kFields{
     CountField{"l2_atomic_hits", &Counts::l2_atomic_hits},
     CountField{"dram_read", &Counts::dram_read},
     CountField{"dram_written", &Counts::dram_written},
+    CountField{"dram_requests", &Counts::dram_requests},
+    CountField{"dram_to_busiest", &Counts::dram_to_busiest},
 };
 
 }  // namespace
@@ -102,7 +104,7 @@ void take_input(Input input, const std::vector<OpCounts>& ops, const Counts& fro
       take({&Counts::rows});
       break;
     case Input::kPartitions:
-      take({&Counts::requests, &Counts::to_busiest});
+      take({&Counts::requests, &Counts::to_busiest, &Counts::dram_requests, &Counts::dram_to_busiest});
       break;
     case Input::kPages:
       take({&Counts::pages, &Counts::sm_page_misses, &Counts::page_misses});

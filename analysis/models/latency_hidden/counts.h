@@ -30,6 +30,9 @@ struct Counts {
   double l2_reads = 0, l2_read_hits = 0, l2_sectors = 0;
   double l2_atomics = 0, l2_atomic_hits = 0;
   double dram_read = 0, dram_written = 0;
+  /// Requests to channels of DRAM, and of each window of them those to the busiest. Timed runs have no such
+  /// counts.
+  double dram_requests = 0, dram_to_busiest = 0;
 };
 
 /// What files call a member.

@@ -182,7 +182,8 @@ double memory_time(const Segment& s, const Parameters& p) {
                           ? std::lerp(p.read_bytes, p.triad_bytes, p.turns / kTriad)
                           : std::lerp(p.triad_bytes, p.copy_bytes, (p.turns - kTriad) / (1 - kTriad));
   const double memory = p.rows * (s.read + s.written) / rate;
-  return p.uneven_bytes * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+  return std::max(std::max(p.uneven_bytes, p.uneven_channels) * memory,
+                  p.l2_bytes > 0 ? p.uneven_bytes * s.second / p.l2_bytes : 0);
 }
 
 double busy_with_heads(double heads) { return 1 + heads - std::sqrt(1 + heads * heads); }

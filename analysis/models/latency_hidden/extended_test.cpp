@@ -279,6 +279,37 @@ TEST(Extended, AtomicsInFewWordsAreOfFewPartitions) {
   EXPECT_EQ(uneven(20, 4).uneven_bytes, 1);
 }
 
+TEST(Extended, AChannelsBytesMayComeOneAfterTheOtherThoughItsPartitionsDoNot) {
+  Segment s;
+  s.read = 1200, s.second = 300;
+  Parameters p = test::plain_machine();
+  p.read_bytes = 40, p.l2_bytes = 100;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 30);
+  p.uneven_channels = 2;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 60);
+  s.read = 0;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 3) << "the L2 moves its bytes as before";
+
+  const auto uneven = [](const char* name, double requests, double to_busiest) {
+    const core::MachineConfig machine =
+        core::load_machine(std::string(GPUSIM_SOURCE_DIR "/configs/") + name + ".cfg", {}, {});
+    Code code = test::code_of(test::workload_text("vecadd/vecadd.ptx"), [](uint32_t) { return 1.0; });
+    Counts counts;
+    counts.dram_requests = requests;
+    counts.dram_to_busiest = to_busiest;
+    return subject_of(machine, std::move(code), counts, known_data_sheet(machine.gpu.name), 14)
+        .parameters.uneven_channels;
+  };
+  // Ten channels of a GTX 470, windows of 256 requests for each. In random order they are 10 % uneven: of ten
+  // normal numbers the largest lies 1.54 deviations above the mean, by Gumbel's limit 1.63.
+  EXPECT_NEAR(uneven("gtx470", 1e5, 2e4), 2 / (1 + 1.63 / 16), 0.01);
+  EXPECT_EQ(uneven("gtx470", 1e5, 1e4), 1);
+  EXPECT_EQ(uneven("gtx470", 1e5, 1.09e4), 1);
+  EXPECT_NEAR(uneven("gtx470", 160, 32), 2 / (1 + 1.63 / 4), 0.01) << "16 for each";
+  EXPECT_EQ(uneven("tesla_v100", 1e5, 5e4), 1)
+      << "each partition has one channel, which its requests tell of";
+}
+
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
   const std::vector<Segment> segments{segment(10, 200, 400, Wait::kData), segment(10, 100, 0, Wait::kEnd)};
   const Parameters p = test::plain_machine();

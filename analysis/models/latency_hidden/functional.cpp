@@ -20,7 +20,7 @@ using core::JsonValue;
 constexpr std::array<double OpCounts::*, 7> kOpMembers{
     &OpCounts::executed, &OpCounts::transactions, &OpCounts::requested, &OpCounts::transferred,
     &OpCounts::words,    &OpCounts::replays,      &OpCounts::rounds};
-constexpr int kForm = 4;
+constexpr int kForm = 5;
 
 const JsonValue& member(const JsonValue& object, std::string_view name, JsonValue::Kind kind) {
   const JsonValue* value = object.find(name);

@@ -72,12 +72,13 @@ struct Parameters {
   double atomic_access = 0, atomic_word = 0, atomic_float = 0;
   double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
-  double turns = 0;           ///< turns_of() all bytes of the kernel, whose warps read while others write
-  double uneven = 1;          ///< requests to the partition that is busiest at the time, for one to the mean
-  double uneven_atomics = 1;  ///< the same of atomics
-  double uneven_bytes = 1;    ///< of what memory and L2 move: what atomics on few words are not the cause of
-  double rows = 1;            ///< memory's time with opening rows, for one without
-  double translation = 0;     ///< core cycles that an access waits for its pages
+  double turns = 0;            ///< turns_of() all bytes of the kernel, whose warps read while others write
+  double uneven = 1;           ///< requests to the partition that is busiest at the time, for one to the mean
+  double uneven_atomics = 1;   ///< the same of atomics
+  double uneven_bytes = 1;     ///< of what memory and L2 move: what atomics on few words are not the cause of
+  double uneven_channels = 1;  ///< the same of bytes and channels of DRAM, from a functional run
+  double rows = 1;             ///< memory's time with opening rows, for one without
+  double translation = 0;      ///< core cycles that an access waits for its pages
 
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };

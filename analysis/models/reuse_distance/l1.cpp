@@ -132,7 +132,12 @@ void ReuseL1::fill(const Fill& f) {
   }
   entry.asked &= ~f.sectors;
   entry.spoiled &= ~f.sectors;
-  if (entry.asked != 0) return;
+  if (entry.asked != 0) {
+    // Who waits for none of the others has left.
+    for (uint32_t& waits_for : entry.waiters) waits_for &= ~f.sectors;
+    std::erase(entry.waiters, 0u);
+    return;
+  }
   line.entry = kNone;
   if (entry.warp < of_warp_.size()) --of_warp_[entry.warp];
   --in_flight_;
@@ -188,7 +193,7 @@ double ReuseL1::miss(const Access& a, uint32_t missing, double now, bool can_ask
   const bool merges = line.entry != kNone;
   const bool of_warp = machine_.warp_mshrs != 0 && a.warp < of_warp_.size();
   const bool refused =
-      merges ? entries_[line.entry].waiters >= machine_.merges
+      merges ? entries_[line.entry].waiters.size() >= machine_.merges
              : in_flight_ >= machine_.mshrs || (of_warp && of_warp_[a.warp] >= machine_.warp_mshrs);
   if (refused && machine_.with.mshrs) {
     limited_ = true;
@@ -216,19 +221,26 @@ double ReuseL1::miss(const Access& a, uint32_t missing, double now, bool can_ask
     }
     line.entry = free_entries_.back();
     free_entries_.pop_back();
-    entries_[line.entry] = {number, a.warp, 0, 0, 0, 0};
+    Entry& taken = entries_[line.entry];
+    taken.line = number, taken.warp = a.warp;
+    taken.asked = taken.spoiled = 0;
+    taken.parts.clear();
+    taken.waiters.clear();
     ++in_flight_;
     if (a.warp < of_warp_.size()) ++of_warp_[a.warp];
   }
   Entry& entry = entries_[line.entry];
-  ++entry.waiters;
+  entry.waiters.push_back(missing);
   if (request != 0) {
     entry.asked |= request;
-    entry.there = std::max(entry.there, there);
+    entry.parts.push_back({request, there});
     if (line.frame != kNone) frames_[line.frame].pending |= request;
     fills_.push({there, ++orders_, line.entry, request});
   }
-  return entry.there;
+  double all_there = 0;
+  for (const Part& part : entry.parts)
+    if ((part.sectors & missing) != 0) all_there = std::max(all_there, part.there);
+  return all_there;
 }
 
 bool ReuseL1::store(const Access& a, double now, bool atomic) {

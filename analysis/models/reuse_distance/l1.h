@@ -102,10 +102,15 @@ class ReuseL1 {
     uint32_t seen = 0;     ///< sectors that were asked for before
     uint32_t put_out = 0;  ///< sectors that a store put out since
   };
+  struct Part {  ///< sectors that were asked for together
+    uint32_t sectors;
+    double there;
+  };
   struct Entry {  ///< a miss-status holding register
-    uint32_t line = 0, warp = 0, waiters = 0;
-    uint32_t asked = 0, spoiled = 0;
-    double there = 0;
+    uint32_t line = 0, warp = 0;
+    uint32_t asked = 0, spoiled = 0;  ///< sectors on their way
+    std::vector<Part> parts;          ///< of `asked`, and those that have come
+    std::vector<uint32_t> waiters;    ///< sectors that each waits for
   };
   struct Fill {
     double at;

@@ -63,6 +63,7 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
                                               : ReuseMachine::Policy::kRoundRobin;
   r.send_cycles = static_cast<double>(m.coalescer.cycles_per_transaction);
   r.queue = number(m.lsu.queue);
+  r.look_ahead = m.tlb.look_ahead;
   r.warp_loads = number(m.scheduler.warp_loads);
   r.store_buffer = number(m.lsu.store_buffer);
   r.block_start_cycles = static_cast<double>(m.gpu.block_start_cycles);
@@ -88,7 +89,7 @@ std::vector<std::string> unmodelled_memory(const core::MachineConfig& m) {
   return rules;
 }
 
-std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& m) {
+std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& m, bool all_sms) {
   std::vector<std::string> rules = unmodelled_memory(m);
   const std::string& policy = m.scheduler.policy;
   if (policy != "lrr" && policy != "gto" && policy != "oldest")
@@ -97,7 +98,7 @@ std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& m) {
     rules.push_back(fmt::format("l1.tag_lines = {}: taken as 1", m.l1.tag_lines));
   if (m.l2.bytes != 0 && m.l2.dirty_share < 1)
     rules.push_back(fmt::format("l2.dirty_share = {}: taken as 1", m.l2.dirty_share));
-  if (m.tlb.l1_entries != 0) rules.emplace_back("tlb: pages are taken as known");
+  if (m.tlb.l1_entries != 0 && !all_sms) rules.emplace_back("tlb: pages are taken as known");
   return rules;
 }
 

@@ -50,6 +50,7 @@ struct ReuseMachine {
   double send_cycles = 2;  ///< between two transactions of an SM
   uint32_t reads = 0;      ///< transactions of loads on their way, without an L1
   uint32_t queue = 1, store_buffer = 64;
+  bool look_ahead = false;  ///< pages of an access are asked for when it enters the queue
   uint32_t warp_loads = 0;  ///< on their way for one warp; 0: no limit
   double block_start_cycles = 0;
   double block_interval = 1;  ///< from one block that any SM gets to the next
@@ -65,7 +66,8 @@ struct ReuseMachine {
 
 /// What ReuseMemory and its caches take differently than the configuration has it, one line for each key.
 [[nodiscard]] std::vector<std::string> unmodelled_memory(const core::MachineConfig& config);
-/// The same of the whole model, which lets warps take turns besides.
-[[nodiscard]] std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& config);
+/// The same of the whole model, which lets warps take turns besides. `all_sms`: all are modelled, and so are
+/// the pages that they ask for.
+[[nodiscard]] std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& config, bool all_sms);
 
 }  // namespace gpusim::analysis

@@ -57,7 +57,7 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
   request_ = cycles(m.interconnect.request_latency_ns);
   reply_ = cycles(m.interconnect.reply_latency_ns);
-  hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
+  hit_ = cycles(m.l2.hit_latency_ns);
   dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
   if (traffic == nullptr && copies_ <= 1) rows_.emplace(m, sms);
   // Channels with rows have the time of rows and columns themselves.
@@ -137,11 +137,11 @@ double ReuseMemory::translate(double now, uint32_t sm, const LineTransactions& t
   uint32_t count = 0;
   double there = now;
   for (const LineTransaction& t : transactions) {
-    const uint64_t page = traffic_->page_of(t.line * line_bytes);
+    const uint64_t page = dram()->page_of(t.line * line_bytes);
     const auto end = pages.begin() + count;
     if (std::find(pages.begin(), end, page) != end) continue;
     pages[count++] = page;
-    there = std::max(there, traffic_->translate(now, sm, page));
+    there = std::max(there, dram()->translate(now, sm, page));
   }
   return there;
 }

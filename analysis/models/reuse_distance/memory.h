@@ -55,7 +55,7 @@ class ReuseMemory {
   void begin_kernel();
   void end_kernel();
   [[nodiscard]] bool has_traffic() const { return traffic_ != nullptr; }
-  [[nodiscard]] bool translates() const { return traffic_ != nullptr && traffic_->translates(); }
+  [[nodiscard]] bool translates() const { return dram() != nullptr && dram()->translates(); }
   /// When all pages are known of what an access of `sm` asks for; translates() holds.
   double translate(double now, uint32_t sm, const LineTransactions& transactions, uint32_t line_bytes);
 
@@ -137,6 +137,10 @@ class ReuseMemory {
   std::optional<ReuseTraffic> rows_;  ///< without it: the DRAM alone
 
   [[nodiscard]] ReuseTraffic* dram() {
+    if (traffic_ != nullptr) return traffic_;
+    return rows_ ? &*rows_ : nullptr;
+  }
+  [[nodiscard]] const ReuseTraffic* dram() const {
     if (traffic_ != nullptr) return traffic_;
     return rows_ ? &*rows_ : nullptr;
   }

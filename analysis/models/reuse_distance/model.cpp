@@ -215,6 +215,7 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
 ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
                               const ReuseOptions& options) {
   ReusePrediction p;
+  p.all_sms = options.only_sm == ReuseOptions::kAllSms;
   ReuseOptions unlimited = options;
   unlimited.with.mshrs = false;
   std::optional<ReuseMemory> before;

@@ -55,6 +55,7 @@ struct ReusePrediction {
   ReuseRun run;
   ReuseMisses kinds;
   int64_t mshr = 0;
+  bool all_sms = true;  ///< none stands for others
 };
 [[nodiscard]] ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
                                             const ReuseOptions& options = {});

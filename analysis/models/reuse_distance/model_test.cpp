@@ -454,6 +454,57 @@ TEST(ReuseModel, TheSecondLevelKeepsWhatAKernelLeft) {
   EXPECT_LT(second.cycles, first.cycles);
 }
 
+TEST(ReuseL1, WhoWaitsForASectorLeavesTheLinesEntryWithIt) {
+  ReuseMachine m;
+  m.sector = 32;
+  m.merges = 2;
+  m.allocate = core::AllocateOn::kFill;
+  ReuseL1 l1(m);
+  const auto load = [&](uint32_t sectors, double now, double there) {
+    return l1.load({7, sectors, 0, false}, now, true, [there](uint64_t, uint32_t) { return there; });
+  };
+  // The first sector comes at 100, the second at 150.
+  EXPECT_EQ(load(1, 0, 100), 100);
+  EXPECT_EQ(load(2, 10, 150), 150);
+  EXPECT_EQ(load(1, 20, 0), ReuseL1::kRefused) << "two wait for the line";
+  EXPECT_EQ(load(1, 101, 0), 101) << "the first is there";
+  EXPECT_EQ(load(2, 102, 0), 150) << "and its room is free";
+  EXPECT_EQ(load(4, 103, 0), ReuseL1::kRefused);
+  EXPECT_EQ(l1.global().hits, 1u);
+  EXPECT_EQ(l1.global().latency, 1u);
+  EXPECT_EQ(l1.global().compulsory, 2u);
+}
+
+TEST(ReuseL1, WhoWaitsForASectorDoesNotWaitForTheLinesOthers) {
+  ReuseMachine m;
+  m.sector = 32;
+  m.allocate = core::AllocateOn::kFill;
+  ReuseL1 l1(m);
+  const auto load = [&](uint32_t sectors, double now, double there) {
+    return l1.load({7, sectors, 0, false}, now, true, [there](uint64_t, uint32_t) { return there; });
+  };
+  EXPECT_EQ(load(1, 0, 100), 100);
+  EXPECT_EQ(load(2, 10, 150), 150);
+  EXPECT_EQ(load(1, 20, 0), 100);
+  EXPECT_EQ(load(3, 30, 0), 150);
+}
+
+TEST(ReuseModel, PagesAreAskedForAheadWhereTheMachineDoes) {
+  // Two loads, of one page or of two, that nobody knows.
+  const auto cycles = [](std::vector<std::string> sets, uint64_t page_lines) {
+    sets.insert(sets.end(), {"tlb.page=512K", "tlb.l1_entries=16", "tlb.l1_ways=16", "tlb.l2_entries=64",
+                             "tlb.l2_ways=8", "tlb.walk_latency=1000ns"});
+    Steps steps;
+    for (uint64_t i = 0; i < 2; ++i) steps.push_back(access(i * page_lines));
+    steps.push_back(wait(1)), steps.push_back(wait());
+    return run_reuse(machine(sets), trace_of(std::vector<Steps>{steps})).cycles;
+  };
+  constexpr uint64_t kPage = 4096;  // lines
+  const double walk = 1215, one = cycles({}, 1), two = cycles({}, kPage);
+  EXPECT_NEAR(two - one, walk, 0.2 * walk) << "one after the other";
+  EXPECT_NEAR(cycles({"tlb.look_ahead=true"}, kPage), one, 0.2 * walk);
+}
+
 TEST(ReuseMemory, AFullPartitionHoldsUpWhatStandsBehindItsRequests) {
   const core::MachineConfig m = machine({"interconnect.queue=4"});
   const core::AddressMap map(m.l2);
@@ -504,8 +555,8 @@ TEST(ReuseModel, PartitionsAreThoseOfTheMachinesHash) {
 }
 
 TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
-  EXPECT_TRUE(unmodelled_by_reuse(machine()).empty());
-  EXPECT_TRUE(unmodelled_by_reuse(machine({"scheduler.policy=gto", "l2.hash=xor"})).empty());
+  EXPECT_TRUE(unmodelled_by_reuse(machine(), false).empty());
+  EXPECT_TRUE(unmodelled_by_reuse(machine({"scheduler.policy=gto", "l2.hash=xor"}), false).empty());
   const core::MachineConfig other =
       machine({"l1.replacement=fifo", "l2.replacement=random", "scheduler.policy=two_level"});
   EXPECT_EQ(unmodelled_memory(other).size(), 2u);
@@ -513,12 +564,13 @@ TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
       unmodelled_memory(machine({"dram.page=closed", "dram.refresh=bank", "dram.scheduler=fcfs"})).empty());
   EXPECT_THAT(unmodelled_memory(machine({"interconnect.topology=mesh"})),
               testing::ElementsAre("interconnect.topology = \"mesh\": taken as crossbar"));
-  EXPECT_THAT(unmodelled_by_reuse(other),
+  EXPECT_THAT(unmodelled_by_reuse(other, false),
               testing::Contains("scheduler.policy = \"two_level\": taken as lrr"));
   const core::MachineConfig volta =
       core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg",
                          std::vector<std::string>{"l1.tag_lines=4", "tlb.l1_entries=16"}, {});
-  EXPECT_THAT(unmodelled_by_reuse(volta),
+  EXPECT_EQ(unmodelled_by_reuse(volta, true).size(), 2u) << "pages are followed";
+  EXPECT_THAT(unmodelled_by_reuse(volta, false),
               testing::ElementsAre("l1.tag_lines = 4: taken as 1", "l2.dirty_share = 0.5: taken as 1",
                                    "tlb: pages are taken as known"));
 }

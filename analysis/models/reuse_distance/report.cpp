@@ -42,13 +42,14 @@ std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace, c
     fmt::format_to(std::back_inserter(out), "L2: {} of {} sectors that loads ask for hit ({})\n",
                    p.run.l2_hits, p.run.l2_sectors,
                    percent(static_cast<double>(p.run.l2_hits), static_cast<double>(p.run.l2_sectors)));
-  for (const std::string& rule : unmodelled_by_reuse(m)) out += fmt::format("not modelled: {}\n", rule);
+  for (const std::string& rule : unmodelled_by_reuse(m, p.all_sms))
+    out += fmt::format("not modelled: {}\n", rule);
   return out;
 }
 
 std::string reuse_json(const ReusePrediction& p, const core::MachineConfig& m) {
   std::string unmodelled;
-  for (const std::string& rule : unmodelled_by_reuse(m))
+  for (const std::string& rule : unmodelled_by_reuse(m, p.all_sms))
     unmodelled += (unmodelled.empty() ? "" : ", ") + core::json_quoted(rule);
   const ReuseMisses& g = p.run.global;
   size_t classes = p.run.distances.size();

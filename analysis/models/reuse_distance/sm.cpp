@@ -350,6 +350,8 @@ void ReuseSm::issue(uint32_t w) {
                                                      trace_.header().local_bytes * WarpStep::kLanes
                                   : 0;
   coalescer_.coalesce(s, warp.runs, region, a.transactions);
+  if (!a.translated && machine_.look_ahead)
+    a.known = memory_.translate(now_, index_, a.transactions, machine_.line);
   if (!a.returns) return;
   warp.arrivals[warp.loads % kLoads] = kNever;
   ++warp.loads;
@@ -359,7 +361,8 @@ void ReuseSm::send() {
   Access& a = queue_[first_];
   if (!a.translated) {
     a.translated = true;
-    next_send_ = memory_.translate(now_, index_, a.transactions, machine_.line);
+    next_send_ = machine_.look_ahead ? std::max(now_, a.known)
+                                     : memory_.translate(now_, index_, a.transactions, machine_.line);
     if (next_send_ > now_) return;
   }
   const LineTransaction& t = a.transactions[a.next];

@@ -84,6 +84,7 @@ class ReuseSm {
     double there = 0;  ///< when all that has been sent is
     uint32_t next = 0;
     bool translated = false;
+    double known = 0;  ///< when its pages are, if they have been asked for before its turn
     LineTransactions transactions;
   };
 

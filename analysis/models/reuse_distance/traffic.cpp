@@ -6,7 +6,7 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr uint32_t kWindow = 256;   ///< requests per partition, of which the busiest partition is found
+constexpr uint32_t kWindow = 256;   ///< requests per unit, of which the busiest unit is found
 constexpr double kRemembered = 32;  ///< requests over which a channel's cost is the mean
 constexpr double kLinkCycles = 4;   ///< to the second level of translation and back
 
@@ -17,6 +17,19 @@ double core_cycles(const core::MachineConfig& m, double ns) {
 }
 
 }  // namespace
+
+void BusiestOf::clear() {
+  std::ranges::fill(in_window_, 0u);
+  left_ = kWindow * in_window_.size();
+  to_busiest_ = most_ = 0;
+}
+
+void BusiestOf::end_window() {
+  to_busiest_ += most_;
+  most_ = 0;
+  std::ranges::fill(in_window_, 0u);
+  left_ = kWindow * in_window_.size();
+}
 
 PageBuffer::PageBuffer(uint32_t entries, uint32_t ways)
     : ways_(std::max(1u, ways)), sets_(one_at_least(entries / ways_)), entries_(sets_.value() * ways_) {}
@@ -173,7 +186,9 @@ void RowWindow::drain() {
 
 ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
     : page_bytes_(one_at_least(m.tlb.page_bytes)),
-      in_window_(one_at_least(m.l2.partitions), 0),
+      pages_of_line_(std::max<uint64_t>(1, m.tlb.table_bytes / page_bytes_)),
+      partitions_(one_at_least(m.l2.partitions)),
+      busiest_channel_(one_at_least(m.l2.partitions) * one_at_least(m.dram.channels)),
       interleave_(one_at_least(m.l2.interleave)),
       channels_of_(one_at_least(m.dram.channels)),
       groups_(one_at_least(m.dram.bank_groups)),
@@ -183,7 +198,6 @@ ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
       banks_(one_at_least(m.dram.banks)),
       hash_(m.dram.bank_hash),
       burst_bytes_(static_cast<double>(one_at_least(m.dram.burst_bytes))) {
-  left_ = kWindow * static_cast<uint32_t>(in_window_.size());
   if (m.tlb.l1_entries != 0) {
     sm_pages_.assign(sms, PageBuffer(m.tlb.l1_entries, m.tlb.l1_ways));
     has_second_level_ = m.tlb.l2_entries != 0;
@@ -194,39 +208,41 @@ ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
                          PageBuffer(std::max(m.tlb.l2_entries, m.tlb.l2_ways), m.tlb.l2_ways));
     second_latency_ = core_cycles(m, m.tlb.l2_latency_ns) + kLinkCycles;
     walk_ = core_cycles(m, m.tlb.walk_latency_ns);
+    table_walk_ = m.tlb.table_bytes == 0 ? walk_ : core_cycles(m, m.tlb.table_latency_ns);
     walkers_.assign(shared_pages_.size() * one_at_least(m.tlb.walkers), 0);
   }
   burst_cycles_ = std::max(1.0, burst_bytes_ / (2.0 * m.dram.bus_bytes)) *
                   static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.dram_khz);
-  const uint64_t channels = in_window_.size() * channels_of_.value();
+  const uint64_t channels = one_at_least(m.l2.partitions) * channels_of_.value();
   channels_.reserve(channels);
   for (uint64_t c = 0; c < channels; ++c) channels_.emplace_back(m);
 }
 
 void ReuseTraffic::begin_kernel() {
   counts_ = TrafficCounts();
-  std::ranges::fill(in_window_, 0u);
-  left_ = kWindow * static_cast<uint32_t>(in_window_.size());
-  most_ = 0;
+  partitions_.clear();
+  busiest_channel_.clear();
   std::ranges::fill(walkers_, 0.0);
   for (RowWindow& c : channels_) c.reset();
 }
 
 void ReuseTraffic::end_kernel() {
   for (RowWindow& c : channels_) c.drain();
-  counts_.to_busiest += most_;
-  most_ = 0;
+  partitions_.end();
+  busiest_channel_.end();
 }
 
 TrafficCounts ReuseTraffic::counts() const {
   TrafficCounts all = counts_;
+  all.to_busiest = partitions_.to_busiest();
+  all.dram_to_busiest = busiest_channel_.to_busiest();
   for (const RowWindow& c : channels_) all.rows_opened += c.rows_opened();
   return all;
 }
 
 double ReuseTraffic::translate(double now, uint32_t sm, uint64_t page) {
   ++counts_.pages;
-  if (sm_pages_[sm].find(page) >= 0) return now;
+  if (const double known = sm_pages_[sm].find(page); known >= 0) return std::max(now, known);
   ++counts_.sm_page_misses;
   const uint32_t buffer = sm / sms_per_buffer_;
   const double at = now + second_latency_;
@@ -238,25 +254,30 @@ double ReuseTraffic::translate(double now, uint32_t sm, uint64_t page) {
     const size_t each = walkers_.size() / shared_pages_.size();
     const auto first = walkers_.begin() + static_cast<std::ptrdiff_t>(buffer * each);
     double& free = *std::min_element(first, first + static_cast<std::ptrdiff_t>(each));
-    free = there = std::max(free, at) + walk_;
+    free = there = std::max(free, at) + walk_of(page);
     if (has_second_level_) shared_pages_[buffer].put(page, there);
   }
   sm_pages_[sm].put(page, there);
   return there;
 }
 
+double ReuseTraffic::walk_of(uint64_t page) {
+  if (table_walk_ == walk_) return walk_;
+  const uint64_t line = page / pages_of_line_;
+  const auto place = std::ranges::lower_bound(table_lines_, line);
+  if (place != table_lines_.end() && *place == line) return table_walk_;
+  table_lines_.insert(place, line);
+  return walk_;
+}
+
 void ReuseTraffic::request(uint32_t partition) {
   ++counts_.requests;
-  most_ = std::max(most_, ++in_window_[partition]);
-  if (--left_ != 0) return;
-  left_ = kWindow * static_cast<uint32_t>(in_window_.size());
-  counts_.to_busiest += most_;
-  most_ = 0;
-  std::ranges::fill(in_window_, 0u);
+  partitions_.add(partition);
 }
 
 double ReuseTraffic::move(double now, uint32_t channel, uint64_t local, uint32_t bytes, bool write) {
   ++counts_.dram_requests;
+  busiest_channel_.add(channel);
   (write ? counts_.dram_written_bytes : counts_.dram_read_bytes) += bytes;
   const uint64_t offset = local / interleave_ / channels_of_ * interleave_.value() + local % interleave_;
   const uint64_t block = offset / group_bytes_;

@@ -4,6 +4,7 @@
 // that a row serves what waits for it. Counts for models that predict a kernel's time without a timed run;
 // times are core cycles.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +21,31 @@ struct TrafficCounts {
   uint64_t to_busiest = 0;      ///< of each window of them, those to the partition that gets the most
   uint64_t rows_opened = 0;
   uint64_t dram_requests = 0, dram_read_bytes = 0, dram_written_bytes = 0;
+  uint64_t dram_to_busiest = 0;  ///< of each window of them, those to the channel that gets the most
+};
+
+/// Requests to units of one kind, in windows as PortBalance of components/noc has them: of each window those
+/// to the unit that gets the most.
+class BusiestOf {
+ public:
+  explicit BusiestOf(uint64_t units) : in_window_(units, 0) { clear(); }
+  void add(uint64_t unit) {
+    most_ = std::max(most_, ++in_window_[unit]);
+    if (--left_ == 0) end_window();
+  }
+  /// No more come; a window that is not full counts, too.
+  void end() {
+    to_busiest_ += most_;
+    most_ = 0;
+  }
+  void clear();
+  [[nodiscard]] uint64_t to_busiest() const { return to_busiest_; }
+
+ private:
+  void end_window();
+  std::vector<uint32_t> in_window_;
+  uint64_t left_ = 0, to_busiest_ = 0;
+  uint32_t most_ = 0;
 };
 
 /// Pages that a translation look-aside buffer knows: sets of those used last.
@@ -112,6 +138,9 @@ class ReuseTraffic {
   [[nodiscard]] TrafficCounts counts() const;
 
  private:
+  /// Of a walk for `page` that begins now; its line of the page table is read from now on.
+  double walk_of(uint64_t page);
+
   TrafficCounts counts_;  ///< but for the rows, which channels count
   // Translation.
   core::Divisor page_bytes_;
@@ -119,10 +148,11 @@ class ReuseTraffic {
   uint32_t sms_per_buffer_ = 1;
   bool has_second_level_ = false;
   double second_latency_ = 0, walk_ = 0;
-  std::vector<double> walkers_;  ///< free from
-  // Partitions: as PortBalance of components/noc counts.
-  std::vector<uint32_t> in_window_;
-  uint32_t left_ = 0, most_ = 0;
+  double table_walk_ = 0;  ///< where another walk has read the page table's line
+  core::Divisor pages_of_line_;
+  std::vector<uint64_t> table_lines_;  ///< that have been read, in order
+  std::vector<double> walkers_;        ///< free from
+  BusiestOf partitions_, busiest_channel_;
   // DRAM: DramPlaces of components/dram.
   core::Divisor interleave_, channels_of_, groups_, group_bytes_, blocks_per_row_, banks_per_group_, banks_;
   bool hash_;

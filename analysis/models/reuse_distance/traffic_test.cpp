@@ -154,6 +154,21 @@ TEST(ReuseTraffic, PagesComeFromTheSecondLevelOrFromMemory) {
   EXPECT_EQ(traffic.counts().page_misses, 3u);
 }
 
+TEST(ReuseTraffic, AWalkIsShortWhereAnotherHasReadTheTable) {
+  // Pages of 512 KB, of which a line of the table has the translations of 16.
+  const core::MachineConfig m = c1060({"tlb.table=8M", "tlb.table_latency=50ns"});
+  ReuseTraffic traffic(m, 2);
+  const double look_up = 40 * 1.296 + 4, walk = 150 * 1.296, short_walk = 50 * 1.296;
+  EXPECT_NEAR(traffic.translate(0, 0, 3), look_up + walk, 1e-9);
+  EXPECT_NEAR(traffic.translate(1e4, 0, 4), 1e4 + look_up + short_walk, 1e-9);
+  EXPECT_NEAR(traffic.translate(2e4, 1, 16), 2e4 + look_up + walk, 1e-9) << "the next line";
+  traffic.begin_kernel();
+  EXPECT_NEAR(traffic.translate(0, 1, 17), look_up + short_walk, 1e-9) << "lines stay";
+  // Who asks for a page that is on its way to this SM waits for it.
+  EXPECT_NEAR(traffic.translate(10, 1, 17), look_up + short_walk, 1e-9);
+  EXPECT_EQ(traffic.counts().sm_page_misses, 1u);
+}
+
 TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
   const core::MachineConfig m = c1060();
   ReuseTraffic even(m, 30), changing(m, 30);
@@ -167,6 +182,25 @@ TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
   changing.end_kernel();
   EXPECT_EQ(even.counts().to_busiest * 8, even.counts().requests);
   EXPECT_EQ(changing.counts().to_busiest, changing.counts().requests);
+}
+
+TEST(ReuseTraffic, BusiestChannelOfEachWindow) {
+  const core::MachineConfig m = core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
+  // Ten channels: all in turn, and five of them, then the other five, as rows of 512 bytes go.
+  ReuseTraffic even(m, 14), half(m, 14);
+  even.begin_kernel();
+  half.begin_kernel();
+  for (uint32_t i = 0; i < 10 * 2560; ++i) {
+    even.move(20.0 * i, i % 10, 32 * uint64_t{i}, 32, false);
+    half.move(20.0 * i, i % 5 + (i < 10 * 1280 ? 0 : 5), 32 * uint64_t{i}, 32, false);
+  }
+  even.end_kernel();
+  half.end_kernel();
+  EXPECT_EQ(even.counts().dram_to_busiest * 10, even.counts().dram_requests);
+  EXPECT_EQ(half.counts().dram_to_busiest * 5, half.counts().dram_requests);
+  half.begin_kernel();
+  half.end_kernel();
+  EXPECT_EQ(half.counts().dram_to_busiest, 0u);
 }
 
 TEST(ReuseCoalescer, SegmentsOfHalfWarps) {
@@ -231,6 +265,25 @@ TEST(ReuseModel, FollowsAccessesWithoutAnL1) {
   // The microbenchmarks find 561 core cycles, of which 24 are the SM's own.
   EXPECT_NEAR(run.cycles / kLoads, 561 - 24, 30);
   EXPECT_THROW((void)run_reuse(m, trace), core::InputError);
+}
+
+TEST(ReuseMemory, AHitOfTheL2DoesNotTakeTheWayToTheChannel) {
+  const std::string v100 = GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg";
+  const auto second_read = [&](std::vector<std::string> sets) {
+    const core::MachineConfig m = core::load_machine(v100, sets, {});
+    ReuseMemory memory(m, 80);
+    const double there = memory.read(0, 0, 0, 1);
+    return std::pair(there, memory.read(1e4, 0, 0, 1) - 1e4);
+  };
+  const auto [missed, hit] = second_read({});
+  const auto [slower_miss, same_hit] = second_read({"l2.latency=120ns"});
+  EXPECT_NEAR(slower_miss - missed, 100 * 1.38, 1e-6) << "from a request's arrival to the DRAM's queue";
+  EXPECT_DOUBLE_EQ(same_hit, hit);
+  // A chase through the L2 takes 214 core cycles a step in the machine, of which some are the SM's.
+  const core::MachineConfig m = core::load_machine(v100, {}, {});
+  EXPECT_NEAR(
+      hit, 1.38 * (m.interconnect.request_latency_ns + m.l2.hit_latency_ns + m.interconnect.reply_latency_ns),
+      1e-6);
 }
 
 TEST(ReuseMemory, DramHasItsRowsAndRefreshes) {
