@@ -66,13 +66,14 @@ extern "C" __global__ void short_chains(float* out, int rounds) { keep(out, chai
 /// Reads of a part that stays in L1, or in L2, and `kWork` multiply-adds for each.
 template <int kWork>
 static __device__ float used(float sum, float4 v) {
+  sum = __fadd_rn(sum, v.x);
   float a = v.y, b = v.z, c = v.w, d = v.x;
 #pragma unroll
   for (int s = 0; s < kWork; ++s) {
     a = __fmaf_rn(a, 0.5f, v.x), b = __fmaf_rn(b, 0.5f, v.x);
     c = __fmaf_rn(c, 0.5f, v.x), d = __fmaf_rn(d, 0.5f, v.x);
   }
-  return __fadd_rn(sum, __fadd_rn(__fadd_rn(a, b), __fadd_rn(c, d)));
+  return kWork == 0 ? sum : sum + a + b + c + d;
 }
 template <int kWork>
 static __device__ void read_l1(float* out, const float4* in, int steps) {
