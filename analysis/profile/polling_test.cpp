@@ -85,6 +85,20 @@ TEST_F(BlocksInTurn, AFewRepeatsAreNoLongWait) {
   EXPECT_EQ(name(), kNoLimiter) << "blocks wait at the barrier for another reason";
 }
 
+/// One block makes what all others wait for: its SM issues most, and waits for its own arithmetic.
+TEST_F(BlocksInTurn, WaitForTheWorkOfAnSmThatWorksAlone) {
+  kernel.per_sm.rows = 4;
+  kernel.per_sm.numbers = {{"active_warp_cycles", {8 * kAsks * 200, 0, 0, 0}},
+                           {"blocks", {kBlocks, 0, 0, 0}},
+                           {"warps", {8 * kBlocks, 0, 0, 0}},
+                           {"slots_issued", {3, 3, 2, 2}},
+                           {"slots_alu_dependency", {20, 0, 0, 0}},
+                           {"slots_pipe_busy", {0, 0, 0, 0}}};
+  EXPECT_EQ(name(), "other_blocks") << "all work as much";
+  kernel.per_sm.numbers["slots_issued"] = {9, 1, 0, 0};
+  EXPECT_EQ(name(), "dependency");
+}
+
 /// Loads that see what others write, each at an address of its own or all at one.
 uint64_t looks_at(uint64_t loads, bool one_address) {
   KernelRecord kernel;
