@@ -166,6 +166,8 @@ bool banks_of_data(const Facts& f, uint64_t pc) {
   return is_shared(f.op_class(pc)) && f.op_class(pc) != "atom_shared" && f.origin(pc).of_data;
 }
 
+namespace {
+
 /// Lanes on one word are found by a value that all get (a shuffle), a comparison, a vote and a count, and two
 /// branches part the one that adds for all from those that add for themselves.
 void add_sums_of_lanes(const Facts& f, Work& after) {
@@ -185,6 +187,8 @@ void add_sums_of_lanes(const Facts& f, Work& after) {
     if (const UnitLoad* u = f.kernel().unit(unit); u != nullptr && u->busy > 0)
       after.units[unit] += cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
 }
+
+}  // namespace
 
 std::optional<Proposal> bank_conflicts(const Facts& f) {
   const auto shared = [&](uint64_t pc) { return is_shared(f.op_class(pc)) && !banks_of_data(f, pc); };

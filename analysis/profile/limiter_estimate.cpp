@@ -191,6 +191,7 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
 }
 
+/// Of a pipe among the units.
 bool executes_shared(const core::MachineConfig& machine, std::string_view unit) {
   const auto pipe = std::ranges::find(machine.pipes, unit.substr(kPipeUnits.size()),
                                       [](const auto& p) { return std::string_view(p.name); });

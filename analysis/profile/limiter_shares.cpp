@@ -177,8 +177,10 @@ MemoryWay way_to_l2(const core::MachineConfig& m) {
 
 MemoryWay memory_waits(const KernelShares& s, const core::MachineConfig& machine) {
   const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
-  const double l2 = s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) -
-                    s.queue_at_atomics() + s.fenced_stores();
+  const double l2 =
+      std::max(0.0, s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) -
+                        s.queue_at_atomics()) +
+      s.fenced_stores();
   const double dram =
       (s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full()) * (1 - s.queue_at_dram());
   const MemoryWay far = way_to_dram(machine), near = way_to_l2(machine);
