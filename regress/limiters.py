@@ -55,6 +55,7 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "latency": ("interconnect latency", "L2 latency", "DRAM latency", "L1 latency"),
     # More registers let the compiler overlap more iterations: shorter chains for as many operations.
     "dependency": ("arithmetic latencies", "registers"),
+    "shared": ("cycles of an access to shared memory", "banks of shared memory"),
     "shared_latency": ("latency of shared memory",),
     "buffers": ("store buffer", "misses on their way (MSHRs)", "load/store queue"),
     "branch": ("latency of branches",),

@@ -11,6 +11,9 @@
 
 namespace gpusim::analysis::advice {
 
+/// Lanes exchange values by shuffles from this compute capability on, times 10.
+inline constexpr int kShufflesFrom = 30;
+
 struct Proposal {
   std::string what;           ///< to do, as a sentence without its full stop
   uint64_t pc = 0;            ///< the operation it is about; the number of operations: none

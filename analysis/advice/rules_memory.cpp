@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "analysis/advice/rules.h"
@@ -164,6 +166,30 @@ bool banks_of_data(const Facts& f, uint64_t pc) {
   return is_shared(f.op_class(pc)) && f.op_class(pc) != "atom_shared" && f.origin(pc).of_data;
 }
 
+namespace {
+
+/// Lanes on one word are found by a value that all get (a shuffle), a comparison, a vote and a count, and two
+/// branches part the one that adds for all from those that add for themselves.
+void add_sums_of_lanes(const Facts& f, Work& after) {
+  std::map<std::string, double> more;  // cycles of all instances of a unit
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (f.op_class(pc) != "atom_shared" || f.count("replays", pc) < kWorthwhile * f.executed(pc)) continue;
+    double takes = 0;
+    for (const std::string_view op_class : {"warp", "int", "warp", "bit_count", "branch", "branch"}) {
+      more["issue"] += f.executed(pc) * f.issue_cycles();
+      if (const std::string pipe = f.pipe_of(op_class); !pipe.empty())
+        more[pipe] += f.executed(pc) * f.pipe_cycles(op_class);
+      takes += f.latency(op_class);
+    }
+    after.chain[pc] += f.executed(pc) / f.warps() * takes;
+  }
+  for (const auto& [unit, cycles] : more)
+    if (const UnitLoad* u = f.kernel().unit(unit); u != nullptr && u->busy > 0)
+      after.units[unit] += cycles / static_cast<double>(std::max<uint64_t>(1, u->instances));
+}
+
+}  // namespace
+
 std::optional<Proposal> bank_conflicts(const Facts& f) {
   const auto shared = [&](uint64_t pc) { return is_shared(f.op_class(pc)) && !banks_of_data(f, pc); };
   const double replays = f.sum("replays", shared), accesses = f.sum("executed", shared);
@@ -178,9 +204,9 @@ std::optional<Proposal> bank_conflicts(const Facts& f) {
       f.op_class(p.pc) != "atom_shared"
           ? fmt::format("let the lanes of a warp {}", kBanks)
           : fmt::format(
-                "add up those lanes of a warp first, by shuffles, that change the same word; if all change "
-                "different ones, let them {}",
-                kBanks);
+                "add up those lanes of a warp first{} that change the same word; if all change different "
+                "ones, let them {}",
+                f.machine().gpu.compute_capability < kShufflesFrom ? "" : ", by shuffles,", kBanks);
   p.counter = "further steps of shared memory for each access";
   p.unit = "steps";
   p.value = f.count("replays", p.pc) / std::max(1.0, f.executed(p.pc));
@@ -189,6 +215,7 @@ std::optional<Proposal> bank_conflicts(const Facts& f) {
   const std::string pipe = f.pipe_of(f.op_class(p.pc));
   p.after.scale("shared", 1 - steps / std::max(1.0, f.work("shared")));
   if (f.work(pipe) > steps) p.after.scale(pipe, 1 - steps / f.work(pipe));
+  add_sums_of_lanes(f, p.after);
   return p;
 }
 

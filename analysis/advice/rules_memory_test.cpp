@@ -59,6 +59,25 @@ TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
   EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
 }
 
+/// Lanes that are added up first leave no steps, but finding those of one word takes six operations.
+TEST_F(RulesTest, AddingUpLanesTakesOperations) {
+  unit("shared", "SM", 80, 0.128);
+  unit("pipe_lsu", "SM", 80, 0.9);
+  unit("issue", "scheduler", 320, 0.5);
+  operation("atom_shared", "atom.shared.add.u32 %r1, [%r2], 1", 1, {{"replays", 31}});
+  const Facts before = facts();
+  const auto p = bank_conflicts(before);
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, testing::HasSubstr("first, by shuffles, that change the same word"));
+  EXPECT_NEAR(p->after.units.at("issue") - before.estimator().recorded().units.at("issue"),
+              6.0 * kWarps / 320, 1);
+  EXPECT_GT(p->after.chain[0], before.estimator().recorded().chain[0]);
+  kernel.per_pc.texts["class"][0] = "load_shared";
+  const Facts loads = facts();
+  EXPECT_EQ(bank_conflicts(loads)->after.units.at("issue"), loads.estimator().recorded().units.at("issue"))
+      << "nothing to add up";
+}
+
 /// A square block writes two short rows of whole sectors a warp, and reads a texture, which squares suit.
 TEST_F(RulesTest, SquareBlocksThatReadTexturesAreLeftAlone) {
   unit("lsu_port", "SM", 80, 0.9);

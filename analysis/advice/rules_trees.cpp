@@ -80,7 +80,6 @@ Tree find_tree(const Facts& f) {
 std::optional<Proposal> trees(const Facts& f) {
   // Fewer steps are no more than what is left with shuffles.
   constexpr double kSteps = 4;
-  constexpr int kShufflesFrom = 30;  // compute capability, x 10
   const double warps = f.warps_per_block();
   if (f.machine().gpu.compute_capability < kShufflesFrom || warps < 2) return std::nullopt;
   const Tree tree = find_tree(f);

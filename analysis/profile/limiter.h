@@ -15,7 +15,8 @@ namespace gpusim::analysis {
 
 struct LimiterCandidate {
   /// "launch", "network", "dram", "atomics", "issue", "lsu", "pipe_NAME", "latency" (of memory),
-  /// "translation", "camping" (of requests, in few memory partitions at a time), "shared_latency",
+  /// "translation", "camping" (of requests, in few memory partitions at a time), "shared" (steps of
+  /// accesses that take several cycles each), "shared_latency",
   /// "dependency", "fence", "branch", "constants", "other_blocks" (that are to write what warps ask for) or
   /// "buffers".
   std::string name;

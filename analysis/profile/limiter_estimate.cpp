@@ -14,6 +14,8 @@ namespace {
 
 // A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
 constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
+/// One that is busy for so much of the time is full, whoever waits for it.
+constexpr double kBusy = 0.85;
 /// Of the waits for a busy pipe, or in the queues of DRAM, the share that one of twice the speed saves:
 /// between a half, if warps have nothing else to wait for, and three quarters, as in a queue with few
 /// customers, whose wait goes with the load and with the time of each.
@@ -55,19 +57,31 @@ double add_memory(Estimate& e, const KernelShares& s, const KernelRecord& kernel
   // The port of one cluster can be full alone.
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
   e.add("network", std::max(port * full, std::min(active, s.peak("request_in")) * one) / 2 * own);
-  const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
+  // Of requests that come no faster than a port lets them, a shorter queue further on changes little.
+  const double bus_at_a_time = s.at_a_time("dram_bus");
+  const double held_up = port > s.peak("dram_bus") ? kQueueing * full * own : 0;
+  const double dram_full = s.peak("dram_bus") >= kBusy * active
+                               ? 1
+                               : std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
   // Queues inside of DRAM are there before partitions wait: its bus shortens them as far as it, and not rows
   // or turns, is what holds the channels.
   const double bus = s.mean("dram_bus");
   const double channel = bus + s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh");
   const double queued = kFasterServer * s.of_resident(s.slots({"memory_dram"}) * s.queue_at_dram());
-  e.add("dram", std::max(s.at_a_time("dram_bus") / 2 * dram_full,
-                         channel > 0 ? std::min(queued, s.at_a_time("dram_bus") / 2) * bus / channel : 0));
-  e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
+  const double in_queues = channel > 0 ? std::min(queued, bus_at_a_time / 2) * bus / channel : 0;
+  e.add("dram", std::max(bus_at_a_time / 2 * dram_full, in_queues * (1 - held_up)));
+  // Queues of atomics that warps wait for are there before load/store units wait.
+  const double behind = kFasterServer * s.of_resident(s.queue_at_atomics());
+  e.add("atomics", std::max(atomics / 2 * (atomics >= kBusy * active ? 1 : full * by_atomics),
+                            std::min(behind, atomics / 2)));
   if (strides_can_camp(machine)) {
     const OtherRequests others = requests_without_atomics(kernel, machine);
+    // What one partition gets more than the others all the time is one word's or one array's that all want:
+    // more partitions do not spread that.
+    const double mean = s.mean("request_out");
+    const double always = mean > 0 ? std::max(1.0, s.peak("request_out") / mean) : 1;
     e.add("camping", s.mean("lsu_wait_network") * std::max(0.0, 1 - by_atomics) * others.share *
-                         (1 - 1 / others.crowding));
+                         (1 - 1 / std::max(1.0, others.crowding / always)));
   }
   e.add("buffers", std::max(s.peak("lsu_wait_mshr"), s.peak("lsu_wait_store_buffer")) / 2);
   return std::max(full, dram_full);
@@ -105,6 +119,60 @@ double constants_without_room(const KernelRecord& kernel) {
   return slots / all;
 }
 
+/// Of the time that shared memory takes, the share of the further steps of accesses whose lanes meet in
+/// banks, where a step takes several cycles: half of these shorten such an access, and not the time that its
+/// pipe takes for one without such steps.
+double shared_steps(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const UnitLoad* shared = kernel.unit("shared");
+  const Table& t = kernel.per_pc;
+  if (shared == nullptr || shared->busy == 0 || machine.shared.cycles_per_access < 2 || !t.has("replays"))
+    return 0;
+  double replays = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc)
+    if (const std::string_view c = text_cell(t, "class", pc); c.ends_with("_shared") || c == "shared_operand")
+      replays += static_cast<double>(t["replays"][pc]);
+  return std::min(1.0, replays * machine.shared.cycles_per_access / static_cast<double>(shared->busy));
+}
+
+/// The SM that issued most, where warps of others ask for what it is to write: what its warps wait for.
+struct WorkingSm {
+  double share = 0;                 ///< of its work, what it does beyond the mean SM
+  double dependency = 0, pipe = 0;  ///< of its slots
+};
+WorkingSm sm_that_works(const KernelRecord& kernel) {
+  const Table& t = kernel.per_sm;
+  WorkingSm sm;
+  if (!t.has("slots_issued") || !t.has("slots_alu_dependency") || !t.has("slots_pipe_busy") || t.rows == 0)
+    return sm;
+  const std::vector<uint64_t>& issued = t["slots_issued"];
+  const auto most = static_cast<uint64_t>(std::ranges::max_element(issued) - issued.begin());
+  const double slots = static_cast<double>(kernel.total_slots()) / static_cast<double>(t.rows);
+  if (issued[most] == 0 || slots == 0) return sm;
+  sm.share = 1 - sum_of(t, "slots_issued") / static_cast<double>(t.rows * issued[most]);
+  sm.dependency = static_cast<double>(t["slots_alu_dependency"][most]) / slots;
+  sm.pipe = static_cast<double>(t["slots_pipe_busy"][most]) / slots;
+  return sm;
+}
+
+/// Blocks that take turns wait for the way of what the one before has written. As far as one SM works while
+/// the others ask, they wait for that SM's work, and what its warps wait for is what the kernel waits for.
+void add_other_blocks(Estimate& e, const KernelShares& s, const KernelRecord& kernel,
+                      const core::MachineConfig& machine) {
+  const Polling polling = longest_polling(kernel, machine);
+  const double saved = s.of_resident(polling.share()) / 2;
+  if (s.of_resident(polling.slots) / 2 < kLimits) {
+    e.add("other_blocks", saved);
+    return;
+  }
+  const WorkingSm sm = sm_that_works(kernel);
+  e.add("other_blocks", saved * (1 - sm.share));
+  e.raise("dependency", sm.share * sm.dependency / 2);
+  for (const UnitLoad& u : kernel.units)
+    if (u.unit.starts_with(kPipeUnits))
+      e.raise(u.unit,
+              sm.share * std::min(u.peak() / 2 * power(u.peak() / s.active(), 1), kFasterServer * sm.pipe));
+}
+
 /// Share of all slots in which an operation could not issue because this pipe, which executes it, was busy.
 double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& machine, std::string_view unit) {
   const Table& t = kernel.per_pc;
@@ -121,6 +189,13 @@ double waits_for_pipe(const KernelRecord& kernel, const core::MachineConfig& mac
     }
   // Without counts of its operations, all of these waits may be for it.
   return (executes ? slots : static_cast<double>(kernel.slots_of("pipe_busy"))) / all;
+}
+
+/// Of a pipe among the units.
+bool executes_shared(const core::MachineConfig& machine, std::string_view unit) {
+  const auto pipe = std::ranges::find(machine.pipes, unit.substr(kPipeUnits.size()),
+                                      [](const auto& p) { return std::string_view(p.name); });
+  return pipe != machine.pipes.end() && pipe->interval.contains("load_shared");
 }
 
 /// Whether no pipe and no load/store unit of an SM has more to do than its issue slots: a unit that is fuller
@@ -191,10 +266,15 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   if (s.active() <= 0) return e.all;
   const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
+  const double steps = s.peak("shared") * shared_steps(kernel, machine);
+  const auto worth = [&](double share) { return share / 2 * power(share / s.active(), 1); };
   for (const UnitLoad& u : kernel.units)
-    if (u.unit.starts_with(kPipeUnits))
-      e.add(u.unit, std::min(u.peak() / 2 * power(u.peak() / s.active(), 1),
-                             kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
+    if (u.unit.starts_with(kPipeUnits)) {
+      const double own = std::max(0.0, u.peak() - (executes_shared(machine, u.unit) ? steps : 0));
+      e.add(u.unit,
+            std::min(worth(own), kFasterServer * s.of_resident(waits_for_pipe(kernel, machine, u.unit))));
+      if (own < u.peak()) e.add("shared", worth(steps));
+    }
   e.add("issue",
         s.peak("issue") / 2 * power(s.peak("issue") / s.active(), issue_is_fullest(s, kernel) ? 2 : 6));
   e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
@@ -216,7 +296,7 @@ std::vector<LimiterCandidate> limiter_shares(const KernelRecord& kernel, const c
   e.add("fence", s.of_resident(s.fences()));
   e.add("branch", s.of_resident(s.slots({"control"})) / 2);
   e.add("constants", s.of_resident(constants_without_room(kernel)) / 2);
-  e.add("other_blocks", s.of_resident(longest_polling(kernel, machine).share()) / 2);
+  add_other_blocks(e, s, kernel, machine);
   return e.all;
 }
 

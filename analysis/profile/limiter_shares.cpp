@@ -30,13 +30,51 @@ KernelShares::KernelShares(const KernelRecord& kernel, const core::MachineConfig
   crowding_ = busiest_by_mean(kernel, machine);
   slots_ = static_cast<double>(kernel.total_slots());
   drain_ = slots({"drain"});
-  const double waiting = mean("lsu_wait_mshr") + mean("lsu_wait_store_buffer");
+  // Room that comes free when data arrive: how long that takes is the latency of memory.
+  const double waiting =
+      mean("lsu_wait_mshr") + mean("lsu_wait_store_buffer") + mean("lsu_wait_merge") + mean("lsu_wait_way");
   double all = 0;
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with("lsu_wait_")) all += u.mean();
   buffers_full_ = all == 0 ? 0 : waiting / all;
   find_fences();
   find_queue_at_dram();
+  find_crowding_at_dram();
+  find_queue_at_atomics();
+}
+
+void KernelShares::find_queue_at_atomics() {
+  const Table &t = kernel_.per_pc, &sms = kernel_.per_sm;
+  if (!t.has("awaited_memory_l2") || !t.has("executed") || !sms.has("active_warp_cycles") || slots_ == 0)
+    return;
+  double awaited = 0, executed = 0, warp_cycles = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc)
+    if (text_cell(t, "class", pc) == "atom_global" && t["awaited_memory_l2"][pc] > 0) {
+      awaited += static_cast<double>(t["awaited_memory_l2"][pc]);
+      executed += static_cast<double>(t["executed"][pc]);
+    }
+  for (uint64_t sm = 0; sm < sms.rows; ++sm)
+    warp_cycles += static_cast<double>(sms["active_warp_cycles"][sm]);
+  const double resident = slots_ - static_cast<double>(kernel_.idle_slots());
+  if (executed == 0 || resident <= 0) return;
+  const double took = awaited / resident * warp_cycles / executed;
+  queue_at_atomics_ = awaited / slots_ * std::max(0.0, 1 - trip_cycles(machine_) / std::max(took, 1.0));
+}
+
+void KernelShares::find_crowding_at_dram() {
+  const auto counter = [&](const char* name) {
+    const auto at = kernel_.counters.find(name);
+    return at == kernel_.counters.end() ? 0 : at->second;
+  };
+  const double requests = counter("noc_requests");
+  const double further =
+      counter("dram_row_hits") + counter("dram_row_misses") + counter("dram_row_conflicts");
+  const bool all = machine_.l2.bytes == 0 || requests <= 0 || further <= 0;
+  crowding_at_dram_ = 1 + (crowding_ - 1) * (all ? 1 : std::min(1.0, further / requests));
+}
+
+double KernelShares::crowding(std::string_view unit) const {
+  return unit == "dram_bus" || unit == "l2_wait_dram_queue" ? crowding_at_dram_ : crowding_;
 }
 
 void KernelShares::find_queue_at_dram() {
@@ -91,7 +129,7 @@ double KernelShares::peak(std::string_view unit) const {
 }
 
 double KernelShares::at_a_time(std::string_view unit) const {
-  return std::min(active(), std::max(peak(unit), mean(unit) * crowding_));
+  return std::min(active(), std::max(peak(unit), mean(unit) * crowding(unit)));
 }
 
 double KernelShares::fullest_port() const {
@@ -103,7 +141,7 @@ double KernelShares::fullest_port() const {
 }
 
 double KernelShares::wait(std::string_view unit) const {
-  return std::max(std::sqrt(peak(unit) * mean(unit)), mean(unit) * crowding_);
+  return std::max(std::sqrt(peak(unit) * mean(unit)), mean(unit) * crowding(unit));
 }
 
 double KernelShares::wait_of_sms(std::string_view unit) const { return std::sqrt(peak(unit) * mean(unit)); }
@@ -140,7 +178,9 @@ MemoryWay way_to_l2(const core::MachineConfig& m) {
 MemoryWay memory_waits(const KernelShares& s, const core::MachineConfig& machine) {
   const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
   const double l2 =
-      s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) + s.fenced_stores();
+      std::max(0.0, s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"}) -
+                        s.queue_at_atomics()) +
+      s.fenced_stores();
   const double dram =
       (s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full()) * (1 - s.queue_at_dram());
   const MemoryWay far = way_to_dram(machine), near = way_to_l2(machine);

@@ -46,21 +46,31 @@ class KernelShares {
   [[nodiscard]] double fences() const { return fences_; }
   /// Of all slots, those at memory fences that wait for these stores.
   [[nodiscard]] double fenced_stores() const { return fenced_stores_; }
-  /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
+  /// Of the time in which the load/store units wait, that for MSHRs, room in one or in a set of the L1, and
+  /// the store buffer.
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
   /// Of a wait for data of DRAM, the share that requests queued there: an entry among the misses of the L2 is
   /// held from a request's arrival until its data are there, so that entries x time for a request is how long
   /// that took (Little's law), and the rest of it is what it takes without queues. 0 without an L2.
   [[nodiscard]] double queue_at_dram() const { return queue_at_dram_; }
+  /// Of all slots, those that waited for what an atomic of the L2 returns and beyond one trip there and back:
+  /// its request queued. How long an atomic took is the share of the slots with warps that waited for it,
+  /// times the time of all warps, by its executions (Little's law).
+  [[nodiscard]] double queue_at_atomics() const { return queue_at_atomics_; }
 
  private:
   void find_fences();
+  void find_queue_at_atomics();
   void find_queue_at_dram();
+  void find_crowding_at_dram();
+  /// Requests to the partition that gets most at a time, by the mean: of those that go on to DRAM only as far
+  /// as the L2 does not answer them.
+  [[nodiscard]] double crowding(std::string_view unit) const;
 
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
-  double start_ = 0, drain_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
-  double fences_ = 0, fenced_stores_ = 0, queue_at_dram_ = 0;
+  double start_ = 0, drain_ = 0, crowding_ = 1, crowding_at_dram_ = 1, slots_ = 0, buffers_full_ = 0;
+  double fences_ = 0, fenced_stores_ = 0, queue_at_dram_ = 0, queue_at_atomics_ = 0;
 };
 
 /// Parts of the time from a request to its reply, without queues, in ns.

@@ -265,6 +265,10 @@ std::string limiter_words(std::string_view name, const KernelRecord& kernel,
   if (name.starts_with(kPipeUnits))
     return full_unit(kernel, machine, {name}) + conflicts_text(kernel, name) +
            conversions_text(kernel, machine, name) + line_in_pipe(kernel, machine, name);
+  if (name == "shared")
+    return full_unit(kernel, machine, {name}) + conflicts_text(kernel, name) +
+           line_of(kernel, {"replays"},
+                   [](const std::string& c) { return c.ends_with("_shared") || c == "shared_operand"; });
   if (name == "issue") return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_issued"});
   if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
   if (name == "latency")

@@ -49,9 +49,10 @@ bool asks(std::string_view op_class, std::string_view ptx) {
 /// Which operations give a register its value.
 class Definitions {
  public:
-  explicit Definitions(const Table& t) : table_(t) {
+  Definitions(const Table& t, uint64_t& looks) : table_(t), looks_(looks) {
     std::string_view before;
     for (uint64_t pc = 0; pc < t.rows; ++pc) {
+      ++looks_;
       const std::string_view ptx = text_cell(t, "ptx", pc);
       // Several operations can stand for one statement.
       if (ptx == before) continue;
@@ -73,7 +74,11 @@ class Definitions {
     for (const std::string_view name : registers_in(text)) {
       const auto at = defined_.find(name);
       if (at == defined_.end()) continue;
-      const bool itself = std::ranges::binary_search(at->second.at, asking);
+      const std::vector<uint64_t>& all = at->second.at;
+      const bool itself = std::binary_search(all.begin(), all.end(), asking, [&](uint64_t a, uint64_t b) {
+        ++looks_;
+        return a < b;
+      });
       const double sum = at->second.executed - (itself ? static_cast<double>(table_["executed"][asking]) : 0);
       if (sum > 0) most = std::max(most.value_or(0), sum);
     }
@@ -86,17 +91,18 @@ class Definitions {
     double executed = 0;       ///< all of them together
   };
   const Table& table_;
+  uint64_t& looks_;
   std::unordered_map<std::string_view, Definition> defined_;
 };
 
 /// For each operation where those that are executed as often, one after another, begin and end.
 struct Stretches {
-  explicit Stretches(const Table& t) : first(t.rows), last(t.rows), barrier(t.rows, t.rows) {
+  Stretches(const Table& t, uint64_t& looks) : first(t.rows), last(t.rows), barrier(t.rows, t.rows) {
     const std::vector<uint64_t>& executed = t["executed"];
-    for (uint64_t pc = 0; pc < t.rows; ++pc)
+    for (uint64_t pc = 0; pc < t.rows; ++pc, ++looks)
       first[pc] = pc > 0 && executed[pc - 1] == executed[pc] ? first[pc - 1] : pc;
     uint64_t next = t.rows;
-    for (uint64_t pc = t.rows; pc-- > 0;) {
+    for (uint64_t pc = t.rows; pc-- > 0; ++looks) {
       const std::string_view op_class = text_cell(t, "class", pc);
       last[pc] = op_class == "branch"                                  ? pc
                  : pc + 1 < t.rows && executed[pc + 1] == executed[pc] ? last[pc + 1]
@@ -112,14 +118,16 @@ struct Stretches {
 
 }  // namespace
 
-std::vector<PollingLoop> polling_loops(const KernelRecord& kernel) {
+std::vector<PollingLoop> polling_loops(const KernelRecord& kernel, uint64_t* looks) {
+  uint64_t own_looks = 0;
+  uint64_t& looked = looks == nullptr ? own_looks : *looks;
   const Table& t = kernel.per_pc;
   std::vector<PollingLoop> found;
   if (!t.has("executed") || !t.texts.contains("ptx") || !t.texts.contains("class")) return found;
   const std::vector<uint64_t>& executed = t["executed"];
-  const Definitions definitions(t);
-  const Stretches stretches(t);
-  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+  const Definitions definitions(t, looked);
+  const Stretches stretches(t, looked);
+  for (uint64_t pc = 0; pc < t.rows; ++pc, ++looked) {
     const std::string_view ptx = text_cell(t, "ptx", pc);
     if (executed[pc] == 0 || !asks(text_cell(t, "class", pc), ptx)) continue;
     PollingLoop loop{stretches.first[pc], stretches.last[pc], pc, t.rows, 0, 0};

@@ -20,6 +20,7 @@ struct PollingLoop {
   double repeats = 0;  ///< how often it had to ask again
 };
 
-[[nodiscard]] std::vector<PollingLoop> polling_loops(const KernelRecord& kernel);
+/// `looks`, if given, grows by one for each time that an operation of the program is looked at.
+[[nodiscard]] std::vector<PollingLoop> polling_loops(const KernelRecord& kernel, uint64_t* looks = nullptr);
 
 }  // namespace gpusim::analysis

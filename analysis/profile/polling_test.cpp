@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <ctime>
+#include <cstdint>
+#include <string>
 
 #include "analysis/profile/limiter_fixture.h"
 
@@ -85,27 +85,48 @@ TEST_F(BlocksInTurn, AFewRepeatsAreNoLongWait) {
   EXPECT_EQ(name(), kNoLimiter) << "blocks wait at the barrier for another reason";
 }
 
-/// Thousands of loads that see what others write, each at an address of its own.
-TEST(PollingLoops, OfAProgramFourTimesAsLongTakeFourTimesAsLong) {
-  const auto seconds = [](uint64_t loads) {
-    KernelRecord kernel;
-    Table& t = kernel.per_pc;
-    for (uint64_t i = 0; i < loads; ++i) {
-      t.texts["ptx"].push_back(fmt::format("add.s64 %rd{}, %rd0, {}", i + 1, 4 * i));
-      t.texts["ptx"].push_back(fmt::format("ld.volatile.global.u32 %r{}, [%rd{}]", i, i + 1));
-      t.texts["ptx"].push_back(fmt::format("@%p{} bra $L{}", i, i));
-      for (const char* op_class : {"int_mul_wide", "load_global", "branch"})
-        t.texts["class"].emplace_back(op_class);
-      for (const uint64_t executed : {10, 30, 30}) t.numbers["executed"].push_back(executed);
-    }
-    t.rows = 3 * loads;
-    const std::clock_t begin = std::clock();
-    EXPECT_EQ(polling_loops(kernel).size(), loads);
-    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  };
-  seconds(2000);  // warms up
-  const double few = std::min(seconds(2000), seconds(2000));
-  EXPECT_LT(seconds(8000), 10 * few) << "16 would be quadratic";
+/// One block makes what all others wait for: its SM issues most, and waits for its own arithmetic.
+TEST_F(BlocksInTurn, WaitForTheWorkOfAnSmThatWorksAlone) {
+  kernel.per_sm.rows = 4;
+  kernel.per_sm.numbers = {{"active_warp_cycles", {8 * kAsks * 200, 0, 0, 0}},
+                           {"blocks", {kBlocks, 0, 0, 0}},
+                           {"warps", {8 * kBlocks, 0, 0, 0}},
+                           {"slots_issued", {3, 3, 2, 2}},
+                           {"slots_alu_dependency", {20, 0, 0, 0}},
+                           {"slots_pipe_busy", {0, 0, 0, 0}}};
+  EXPECT_EQ(name(), "other_blocks") << "all work as much";
+  kernel.per_sm.numbers["slots_issued"] = {9, 1, 0, 0};
+  EXPECT_EQ(name(), "dependency");
+}
+
+/// Loads that see what others write, each at an address of its own or all at one.
+uint64_t looks_at(uint64_t loads, bool one_address) {
+  KernelRecord kernel;
+  Table& t = kernel.per_pc;
+  for (uint64_t i = 0; i < loads; ++i) {
+    const uint64_t address = one_address ? 1 : i + 1;
+    t.texts["ptx"].push_back(fmt::format("add.s64 %rd{}, %rd0, {}", address, 4 * i));
+    t.texts["ptx"].push_back(fmt::format("ld.volatile.global.u32 %r{}, [%rd{}]", i, address));
+    t.texts["ptx"].push_back(fmt::format("@%p{} bra $L{}", i, i));
+    for (const char* op_class : {"int_mul_wide", "load_global", "branch"})
+      t.texts["class"].emplace_back(op_class);
+    // Of one address the sum over all statements is how often it was computed.
+    const uint64_t asked = one_address ? 30 * loads : 30;
+    for (const uint64_t executed : {uint64_t{10}, asked, asked}) t.numbers["executed"].push_back(executed);
+  }
+  t.rows = 3 * loads;
+  uint64_t looks = 0;
+  EXPECT_EQ(polling_loops(kernel, &looks).size(), loads);
+  return looks;
+}
+
+TEST(PollingLoops, OfAProgramFourTimesAsLongTakeFourTimesAsManyLooks) {
+  for (const bool one_address : {false, true}) {
+    const uint64_t few = looks_at(1000, one_address);
+    EXPECT_GE(few, 3 * 1000) << "each operation once at least";
+    // 16 would be quadratic; the places of one register are searched by halves.
+    EXPECT_LE(looks_at(4000, one_address), 5 * few) << (one_address ? "one address" : "many addresses");
+  }
 }
 
 }  // namespace

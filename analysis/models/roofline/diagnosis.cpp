@@ -31,7 +31,7 @@ std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * frac
 Defect defect_of(std::string_view limiter, const RooflinePoint& p) {
   if (limiter == "launch") return Defect::kLaunch;
   if (limiter == "network") return Defect::kL2Bandwidth;
-  if (limiter == "lsu" || limiter == "pipe_lsu") return Defect::kL1Bandwidth;
+  if (limiter == "lsu" || limiter == "pipe_lsu" || limiter == "shared") return Defect::kL1Bandwidth;
   if (limiter == "dram" || limiter == "camping") return Defect::kDramAccess;
   if (limiter == "atomics") return Defect::kAtomics;
   if (limiter == "buffers" || limiter == "constants") return Defect::kMisses;

@@ -177,22 +177,16 @@ TEST(Roofline, SaysWhatIsLostFromTheFewestToTheMostSms) {
 }
 
 TEST(Roofline, FarBelowTheRoofEveryLimiterIsAFinding) {
-  const std::pair<const char*, Defect> all[] = {{"launch", Defect::kLaunch},
-                                                {"network", Defect::kL2Bandwidth},
-                                                {"lsu", Defect::kL1Bandwidth},
-                                                {"pipe_lsu", Defect::kL1Bandwidth},
-                                                {"dram", Defect::kDramAccess},
-                                                {"atomics", Defect::kAtomics},
-                                                {"buffers", Defect::kMisses},
-                                                {"issue", Defect::kInstructions},
-                                                {"pipe_int", Defect::kInstructions},
-                                                {"latency", Defect::kLatency},
-                                                {"translation", Defect::kLatency},
-                                                {"branch", Defect::kBranches},
-                                                {"shared_latency", Defect::kDependency},
-                                                {"camping", Defect::kDramAccess},
-                                                {"imbalance", Defect::kImbalance},
-                                                {"barriers", Defect::kBarriers}};
+  const std::pair<const char*, Defect> all[] = {
+      {"launch", Defect::kLaunch},      {"network", Defect::kL2Bandwidth},
+      {"lsu", Defect::kL1Bandwidth},    {"pipe_lsu", Defect::kL1Bandwidth},
+      {"shared", Defect::kL1Bandwidth}, {"dram", Defect::kDramAccess},
+      {"atomics", Defect::kAtomics},    {"buffers", Defect::kMisses},
+      {"issue", Defect::kInstructions}, {"pipe_int", Defect::kInstructions},
+      {"latency", Defect::kLatency},    {"translation", Defect::kLatency},
+      {"branch", Defect::kBranches},    {"shared_latency", Defect::kDependency},
+      {"camping", Defect::kDramAccess}, {"imbalance", Defect::kImbalance},
+      {"barriers", Defect::kBarriers}};
   for (const auto& [name, defect] : all) {
     EXPECT_THAT(defects({"kernel", {held_by(name)}}), testing::ElementsAre(defect)) << name;
     Trajectory t{"kernel", {held_by(name)}};
