@@ -359,8 +359,10 @@ TEST_F(RowsOfThreads, TurnsOfWhichEachNeedsTheOneBeforeAreNotDivided) {
   EXPECT_FALSE(rows_of_threads(facts()));
 }
 
-/// Stores to local memory stay in a write-back L1: what goes on is lines that are replaced.
+/// Stores to local memory stay in a write-back L1: what goes on is lines that are replaced. Of one that lets
+/// them go on, too, all are requests.
 TEST_F(RulesTest, LocalStoresThatStayInTheL1AreNoRequests) {
+  machine.l1.write_local = core::WriteHit::kBack;
   unit("request_in", "cluster", 40, 0.9);
   operation("store_local", "st.local.f32 [%rd1], %f1", 8,
             {{"transactions", 32}, {"requested_bytes", 1024}, {"transferred_bytes", 1024}});
@@ -372,6 +374,9 @@ TEST_F(RulesTest, LocalStoresThatStayInTheL1AreNoRequests) {
   EXPECT_LT(all->after.units.at("request_in"), 0.2 * now) << "none was replaced";
   kernel.counters["l1_writebacks"] = 32.0 * kWarps;
   kernel.counters["l1_writeback_sectors"] = 32.0 * kWarps;
+  EXPECT_GT(coalescing(facts())->after.units.at("request_in"), 0.5 * now);
+  kernel.counters["l1_writebacks"] = kernel.counters["l1_writeback_sectors"] = 0;
+  machine.l1.write_local = core::WriteHit::kBoth;
   EXPECT_GT(coalescing(facts())->after.units.at("request_in"), 0.5 * now);
 }
 

@@ -14,10 +14,10 @@ namespace gpusim::comp {
           {.reference = "nvprof"})                                                                           \
   COUNTER(local_load_misses, "l1_local_load_miss", "1",                                                      \
           "lines of local loads not found there, or not whole", {.reference = "nvprof"})                     \
-  COUNTER(local_store_hits, "l1_local_store_hit", "1", "lines of local stores found there, of those that stay",     \
-          {.reference = "nvprof"})                                                                           \
+  COUNTER(local_store_hits, "l1_local_store_hit", "1",                                                       \
+          "lines of local stores found there, of those that stay", {.reference = "nvprof"})                  \
   COUNTER(local_store_misses, "l1_local_store_miss", "1",                                                    \
-          "lines of local stores not found there, of those that stay", {.reference = "nvprof"})                     \
+          "lines of local stores not found there, of those that stay", {.reference = "nvprof"})              \
   COUNTER(merged, "l1_merged_misses", "1", "of these misses, those on a line that was on its way")           \
   COUNTER(writebacks, "l1_writebacks", "1", "dirty lines replaced")                                          \
   COUNTER(fill_sectors, "l1_fill_sectors", "1", "32-byte sectors asked of the L2 by these misses")           \
